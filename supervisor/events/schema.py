@@ -1,0 +1,304 @@
+"""What is said of a turn: the words a runtime may use, and those only the supervisor speaks.
+
+The two unions at the end are the border of invariant 7: what comes out of a container is admitted
+as a `RuntimeEvent` or not at all, so that forging one of ours is a type error before it is an
+attack. Field names on the wire are camelCase; the envelope is `seq`, `turn_id`, `ts`, `session_id`.
+"""
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from supervisor.trust.levels import TrustLevel
+
+
+class Event(BaseModel):
+    """Base of every event; `type` is its SSE event name."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True
+    )
+
+    TERMINAL: ClassVar[bool] = False
+
+
+class ModelEvent(Event):
+    """The model that answers."""
+
+    type: Literal["model"] = "model"
+    model: str
+
+
+class InitEvent(Event):
+    """The agent process is ready: the tools it has."""
+
+    type: Literal["init"] = "init"
+    tools: tuple[str, ...]
+    permission_mode: str = "default"
+
+
+class TextEvent(Event):
+    """Text of the answer. `delta` is what is new; `content`, the whole block, comes at its end."""
+
+    type: Literal["text"] = "text"
+    delta: str
+    content: str | None = None
+    block: int = 0
+
+
+class ThinkingEvent(Event):
+    """The model's thinking, shaped like text."""
+
+    type: Literal["thinking"] = "thinking"
+    delta: str
+    content: str | None = None
+    block: int = 0
+
+
+class ToolUse(Event):
+    """A tool call as the agent made it."""
+
+    id: str
+    name: str
+    input: dict[str, Any]
+
+
+class ToolUseEvent(Event):
+    """The agent calls a tool; `agent` names the sub-agent that does."""
+
+    type: Literal["tool_use"] = "tool_use"
+    tool: ToolUse
+    agent: str | None = None
+
+
+class ToolResultEvent(Event):
+    """What the tool call gave."""
+
+    type: Literal["tool_result"] = "tool_result"
+    tool_use_id: str
+    content: str
+    is_error: bool = False
+    agent: str | None = None
+
+
+class WarningEvent(Event):
+    """Something went wrong that doesn't end the turn."""
+
+    type: Literal["warning"] = "warning"
+    code: str
+    message: str
+
+
+class Demand(Event):
+    """One source's trust floor."""
+
+    source: str
+    level: TrustLevel
+    name: str | None = None
+
+
+class TrustReport(Event):
+    """How the effective trust came about."""
+
+    requested: TrustLevel
+    effective: TrustLevel
+    floors: tuple[Demand, ...]
+    trace: tuple[str, ...]
+
+
+class SessionResume(Event):
+    """Whether and how an earlier conversation was taken up."""
+
+    method: Literal["new", "sdk_resume", "context_injection"]
+    sdk_session_valid: bool = False
+    sdk_resume_attempted: bool = False
+    context_injected: bool = False
+    messages_injected: int = 0
+    tokens_estimate: int = 0
+    previous_message_count: int = 0
+    loaded_from_disk: bool = False
+    cache_hit: bool = False
+
+
+class SessionEvent(Event):
+    """A turn begins: which session it belongs to, and at which trust it runs."""
+
+    type: Literal["session"] = "session"
+    session_id: str
+    working_directory: str
+    trust_level: TrustLevel
+    trust: TrustReport
+    workspace: str
+    agent: str | None = None
+    resume_info: SessionResume
+
+
+class IsolationEvent(Event):
+    """The isolation receipt: what the engine reports and what was measured inside the cage."""
+
+    type: Literal["isolation"] = "isolation"
+    level: TrustLevel
+    cage: Literal["none", "bubblewrap", "container"]
+    accepted: bool
+    shortfalls: tuple[str, ...] = ()
+    receipt: dict[str, Any]
+
+
+class UserMessageEvent(Event):
+    """The person's message, as it was handed to the agent."""
+
+    type: Literal["user_message"] = "user_message"
+    content: str
+
+
+class PromptMetadataEvent(Event):
+    """What the prompt was made of."""
+
+    type: Literal["prompt_metadata"] = "prompt_metadata"
+    prompt_source: Literal["claude_code_preset", "custom", "agent"]
+    prompt_source_path: str | None = None
+    context_files: tuple[str, ...] = ()
+    context_tokens: int = 0
+    context_truncated: bool = False
+    agent_name: str | None = None
+    available_agents: tuple[str, ...] = ()
+    base_prompt_tokens: int = 0
+    total_prompt_tokens: int = 0
+    trust_mode: bool = False
+    working_directory_claude_md: str | None = Field(default=None)
+
+
+class PermissionRequestEvent(Event):
+    """A person is asked. `display` is the input with everything invisible made visible."""
+
+    type: Literal["permission_request"] = "permission_request"
+    id: str
+    tool_use_id: str
+    tool_name: str
+    agent_name: str | None = None
+    trust_level: TrustLevel
+    permission_type: str
+    input: dict[str, Any]
+    display: str
+    has_hidden_characters: bool
+    content_hash: str
+    rule: str
+    reason: str
+    asked_at: float
+    expires_at: float
+
+
+class PermissionResolvedEvent(Event):
+    """A person answered, or nobody did in time."""
+
+    type: Literal["permission_resolved"] = "permission_resolved"
+    id: str
+    decision: Literal["granted", "denied", "timed_out", "void"]
+    message: str | None = None
+
+
+class PermissionDeniedEvent(Event):
+    """A tool call was refused, by rule or by a person."""
+
+    type: Literal["permission_denied"] = "permission_denied"
+    request_id: str | None = None
+    tool_use_id: str
+    tool_name: str
+    rule: str
+    reason: str
+
+
+class UserQuestionEvent(Event):
+    """The agent asks the person; `questions` as the AskUserQuestion tool gives them."""
+
+    type: Literal["user_question"] = "user_question"
+    request_id: str
+    tool_use_id: str
+    questions: tuple[dict[str, Any], ...]
+    expires_at: float
+
+
+class Spending(Event):
+    """Tokens and cost of a turn, as the gateway counted them; cost in US dollars."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cost_usd: float = 0.0
+    requests: int = 0
+
+
+class DoneEvent(Event):
+    """The turn ended well, and everything it started is gone."""
+
+    TERMINAL: ClassVar[bool] = True
+
+    type: Literal["done"] = "done"
+    response: str
+    session_id: str
+    working_directory: str
+    message_count: int
+    model: str | None
+    duration_ms: int
+    spawned: tuple[str, ...] = ()
+    tool_calls: int = 0
+    permission_denials: tuple[PermissionDeniedEvent, ...] = ()
+    session_resume: SessionResume
+    spending: Spending = Spending()
+
+
+class AbortedEvent(Event):
+    """A person, or a raised floor, ended the turn."""
+
+    TERMINAL: ClassVar[bool] = True
+
+    type: Literal["aborted"] = "aborted"
+    message: str
+    session_id: str
+    partial_response: str
+
+
+class ErrorEvent(Event):
+    """The turn failed: what happened, where, and what mends it."""
+
+    TERMINAL: ClassVar[bool] = True
+
+    type: Literal["error"] = "error"
+    code: str
+    error: str
+    session_id: str
+    where: str | None = None
+    remedy: str | None = None
+    can_retry: bool = False
+    partial_response: str = ""
+
+
+RuntimeEvent = (
+    ModelEvent
+    | InitEvent
+    | TextEvent
+    | ThinkingEvent
+    | ToolUseEvent
+    | ToolResultEvent
+    | WarningEvent
+)
+"""What a runtime may say, and so what may come out of a container."""
+
+SupervisorEvent = (
+    SessionEvent
+    | IsolationEvent
+    | UserMessageEvent
+    | PromptMetadataEvent
+    | PermissionRequestEvent
+    | PermissionResolvedEvent
+    | PermissionDeniedEvent
+    | UserQuestionEvent
+    | DoneEvent
+    | AbortedEvent
+    | ErrorEvent
+)
+"""What only the supervisor says."""
+
+AnyEvent = Annotated[RuntimeEvent | SupervisorEvent, Field(discriminator="type")]

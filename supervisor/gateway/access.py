@@ -1,0 +1,24 @@
+"""What a turn may ask of the model: the terms on which the gateway opens a door for it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a turn may still spend. None: no limit. Tokens are all kinds added up; cost is in US dollars."""
+
+    tokens: int | None
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAccess:
+    """What the gateway lets a turn ask of the model's API.
+
+    `models` are globs; `server_tools` are the tools that the API itself would run (web search, code
+    execution, remote MCP): off, they can't become a way around a missing network.
+    """
+
+    models: tuple[str, ...]
+    server_tools: bool
+    budget: Budget

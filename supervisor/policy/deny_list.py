@@ -1,0 +1,96 @@
+"""Which names are denied: one answer for the gate, for the vault view and for search.
+
+Names are compared without case, in Unicode compatibility form, and without invisible characters,
+so that a look-alike spelling of a denied name is that name.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from wcmatch import glob as wcglob
+
+_GLOB_FLAGS = wcglob.GLOBSTAR | wcglob.DOTGLOB
+_INVISIBLE_CATEGORIES = frozenset({"Cf", "Cc", "Mn", "Me"})
+
+
+@dataclass(frozen=True, slots=True)
+class DenyRule:
+    """A family of denied names. `names` match any part of a path, `paths` a vault-relative path.
+
+    `exceptions` are names that the rule leaves alone. A denied folder takes all below it along.
+    """
+
+    id: str
+    reason: str
+    names: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    exceptions: tuple[str, ...] = ()
+
+
+def canonical(name: str) -> str:
+    """The form in which names are compared: NFKC, case-folded, invisible characters removed."""
+    if name.isascii() and name.isprintable():
+        return name.lower()
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return "".join(c for c in folded if unicodedata.category(c) not in _INVISIBLE_CATEGORIES)
+
+
+def _alternatives(globs: Iterable[str]) -> re.Pattern[str] | None:
+    sources: list[str] = []
+    for each in globs:
+        included, _excluded = wcglob.translate(each.lower(), flags=_GLOB_FLAGS)
+        sources.extend(included)
+    return re.compile("|".join(f"(?:{source})" for source in sources)) if sources else None
+
+
+@dataclass(frozen=True)
+class DenyList:
+    """The compiled deny list."""
+
+    rules: tuple[DenyRule, ...]
+
+    @cached_property
+    def _compiled(
+        self,
+    ) -> tuple[
+        tuple[DenyRule, re.Pattern[str] | None, re.Pattern[str] | None, re.Pattern[str] | None], ...
+    ]:
+        return tuple(
+            (
+                rule,
+                _alternatives(rule.names),
+                _alternatives(rule.paths),
+                _alternatives(rule.exceptions),
+            )
+            for rule in self.rules
+        )
+
+    def match(self, path: str) -> DenyRule | None:
+        """The first rule that denies this path or a folder on the way to it, or None.
+
+        `path` is relative to the vault where it lies in it, else absolute; `/` separates parts.
+        """
+        parts = [part for part in (canonical(p) for p in path.split("/")) if part not in ("", ".")]
+        for depth in range(1, len(parts) + 1):
+            rule = self._match_one(parts[depth - 1], "/".join(parts[:depth]))
+            if rule is not None:
+                return rule
+        return None
+
+    def match_entry(self, name: str, relative: str) -> DenyRule | None:
+        """Like `match` for a walk that has already judged the folders above: one directory entry."""
+        return self._match_one(canonical(name), "/".join(canonical(p) for p in relative.split("/")))
+
+    def _match_one(self, name: str, relative: str) -> DenyRule | None:
+        name = name.rstrip(". ") or name
+        for rule, names, paths, exceptions in self._compiled:
+            if exceptions is not None and exceptions.match(name):
+                continue
+            if names is not None and names.match(name):
+                return rule
+            if paths is not None and paths.match(relative):
+                return rule
+        return None

@@ -1,0 +1,141 @@
+"""What any runtime is: a lifetime to open, a receipt to judge, a message to hand over, a stream.
+
+Above: `sessions/turn.py`, which opens one for each turn. Below: the implementations, which the
+composition root alone knows. A runtime never decides about a tool call: it asks the `ToolGate`.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any, Literal, Protocol
+
+from supervisor.errors import TurnFailed
+from supervisor.events.schema import RuntimeEvent
+from supervisor.gateway.access import ModelAccess
+from supervisor.ids import SessionId, TurnId
+from supervisor.policy.call import Allow, Deny
+from supervisor.policy.deny_list import DenyList
+from supervisor.trust.levels import TrustLevel
+
+CageKind = Literal["none", "bubblewrap", "container"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """All that a runtime is told of a turn, before anything starts; the message comes later.
+
+    `vault` is absolute on the host, `cwd` relative to it. `transcript` is the JSONL file that the
+    supervisor keeps for this session; `resume` says that it holds an earlier conversation.
+    """
+
+    session_id: SessionId
+    turn_id: TurnId
+    level: TrustLevel
+    vault: PurePosixPath
+    cwd: PurePosixPath
+    transcript: PurePosixPath
+    resume: bool
+    deny_list: DenyList
+    access: ModelAccess
+    model: str | None = None
+    system_prompt: str | None = None
+    append_system_prompt: str | None = None
+    tools: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What was measured of a cage. `shortfalls` is empty, or the message is never handed over."""
+
+    cage: CageKind
+    measured: Mapping[str, Any]
+    shortfalls: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How the agent says its work ended: the last item of a run's stream.
+
+    `error` is None if it ended well; `error_status` the HTTP status of the model's API, if that
+    was the cause.
+    """
+
+    text: str
+    model: str | None = None
+    turns: int = 0
+    error: str | None = None
+    error_status: int | None = None
+    usage: Mapping[str, Any] = field(default_factory=dict)
+
+
+class ToolGate(Protocol):
+    """The only way to a verdict; one is made for each turn."""
+
+    async def check(
+        self, tool: str, input: Mapping[str, Any], tool_use_id: str, agent: str | None
+    ) -> Allow | Deny:
+        """Decide about one call, asking a person where policy says so. Never raises."""
+        ...
+
+
+class Run(Protocol):
+    """One turn's lifetime in a runtime."""
+
+    @property
+    def receipt(self) -> Receipt:
+        """What was measured before the run was handed out."""
+        ...
+
+    @property
+    def events(self) -> AsyncIterator[RuntimeEvent | RunResult]:
+        """What the agent says, in order; a `RunResult` ends it. Raises a TurnFailed when it dies."""
+        ...
+
+    async def inject(self, message: str) -> None:
+        """Hand a message over to the agent."""
+        ...
+
+    async def interrupt(self) -> None:
+        """Ask the agent to stop; bounded, and never raises."""
+        ...
+
+
+class Runtime(Protocol):
+    """Executes turns at some trust level."""
+
+    @property
+    def as_seen_vault(self) -> str | None:
+        """Where the agent sees the vault; None: where the host has it."""
+        ...
+
+    def open(self, plan: RunPlan, gate: ToolGate) -> AbstractAsyncContextManager[Run]:
+        """Start everything the turn needs; leaving the block ends and removes all of it.
+
+        Leaving is bounded in time and happens in the task that entered. Raises a TurnFailed that
+        says what to do; IsolationRefused carries the receipt in its `receipt` attribute.
+        """
+        ...
+
+
+class Channel(Protocol):
+    """Bytes to and from one CLI process, wherever it lives; between a cage and the SDK's transport."""
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """Its standard output in arbitrary pieces, until it closes. Applies back-pressure."""
+        ...
+
+    async def write(self, data: bytes) -> None:
+        """Send to its standard input. Raises AgentProcessFailed once it is closed."""
+        ...
+
+    async def close_input(self) -> None:
+        """Close its standard input; doing so twice is harmless."""
+        ...
+
+    async def cause_of_death(self) -> TurnFailed | None:
+        """After the output closed: why, in words that say what to do; None if it ended by itself.
+
+        Bounded in time.
+        """
+        ...
