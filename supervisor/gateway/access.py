@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a turn may still spend. None: no limit. Tokens are all kinds added up; cost is in US dollars."""
+    """What a turn may still spend; None: no limit. Tokens of all kinds added up; US dollars."""
 
     tokens: int | None
     cost_usd: float | None

@@ -1,4 +1,4 @@
-"""A tool call, the facts about it, and the three answers to it: what the core of policy speaks of."""
+"""A tool call, the facts about it, and the three answers to it: what policy speaks of."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

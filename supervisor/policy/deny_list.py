@@ -81,7 +81,7 @@ class DenyList:
         return None
 
     def match_entry(self, name: str, relative: str) -> DenyRule | None:
-        """Like `match` for a walk that has already judged the folders above: one directory entry."""
+        """`match` for one directory entry, on a walk that has judged the folders above."""
         return self._match_one(canonical(name), "/".join(canonical(p) for p in relative.split("/")))
 
     def _match_one(self, name: str, relative: str) -> DenyRule | None:

@@ -89,7 +89,7 @@ class Run(Protocol):
 
     @property
     def events(self) -> AsyncIterator[RuntimeEvent | RunResult]:
-        """What the agent says, in order; a `RunResult` ends it. Raises a TurnFailed when it dies."""
+        """What the agent says, in order, ended by a `RunResult`. Raises a TurnFailed if it dies."""
         ...
 
     async def inject(self, message: str) -> None:
@@ -119,7 +119,7 @@ class Runtime(Protocol):
 
 
 class Channel(Protocol):
-    """Bytes to and from one CLI process, wherever it lives; between a cage and the SDK's transport."""
+    """Bytes to and from one CLI process, wherever it lives; between a cage and the transport."""
 
     def chunks(self) -> AsyncIterator[bytes]:
         """Its standard output in arbitrary pieces, until it closes. Applies back-pressure."""

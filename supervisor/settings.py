@@ -1,0 +1,126 @@
+"""Every knob, with its default, unit and bound: `TRUSTFLOOR_` and its name in capitals.
+
+`VAULT_PATH`, `PORT` and `ANTHROPIC_API_KEY` are read as well, as earlier clients have it.
+"""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AliasChoices, Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from supervisor.trust.levels import TrustLevel
+
+_SHIPPED_POLICIES = Path(__file__).resolve().parent.parent / "policies"
+
+
+def default_data_dir() -> Path:
+    """Where the supervisor keeps what is its own: `$XDG_DATA_HOME/trustfloor` or its default."""
+    base = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    return Path(base) / "trustfloor"
+
+
+def default_runtime_dir() -> Path:
+    """Where sockets and turn folders live: short-lived, and a short path, as sockets demand."""
+    if os.geteuid() == 0:
+        return Path("/run/trustfloor")
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    if runtime:
+        return Path(runtime) / "trustfloor"
+    return Path(tempfile.gettempdir()) / f"trustfloor-{os.geteuid()}"
+
+
+def _named(name: str, *others: str) -> AliasChoices:
+    return AliasChoices(f"TRUSTFLOOR_{name.upper()}", name, *others)
+
+
+class Settings(BaseSettings):
+    """The configuration of one supervisor. Frozen: nothing changes a running supervisor's terms."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="forbid", env_ignore_empty=True)
+
+    vault: Path = Field(Path("sample-vault"), validation_alias=_named("vault", "VAULT_PATH"))
+    """The folder of the person's files; made absolute and resolved."""
+    data_dir: Path = Field(default_factory=default_data_dir, validation_alias=_named("data_dir"))
+    """Token, instance id, events, audit log and the vault view's store. Mode 0700."""
+    runtime_dir: Path = Field(
+        default_factory=default_runtime_dir, validation_alias=_named("runtime_dir")
+    )
+    """Per-turn folders and sockets. Mode 0700; keep it short."""
+    policies: Path = Field(_SHIPPED_POLICIES, validation_alias=_named("policies"))
+    """The folder of policy files."""
+
+    host: str = Field("127.0.0.1", validation_alias=_named("host"))
+    port: int = Field(3333, ge=0, le=65535, validation_alias=_named("port", "PORT"))
+    """0 takes a free one."""
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), validation_alias=_named("allowed_hosts")
+    )
+    """Names, besides loopback's, under which clients may call (comma-separated); no wildcard."""
+
+    floor: TrustLevel = Field(TrustLevel.FULL, validation_alias=_named("floor"))
+    """The server's own trust floor."""
+    model: str | None = Field(None, validation_alias=_named("model"))
+    """`scripted:FILE` for the scripted model; otherwise the real API and, if given, this model."""
+    api_key: SecretStr | None = Field(None, validation_alias=_named("api_key", "ANTHROPIC_API_KEY"))
+    api_url: str = Field("https://api.anthropic.com", validation_alias=_named("api_url"))
+
+    engine_socket: Path = Field(
+        Path("/var/run/docker.sock"), validation_alias=_named("engine_socket")
+    )
+    runner_image: str = Field("trustfloor/runner:latest", validation_alias=_named("runner_image"))
+    engine_path_map: Annotated[tuple[tuple[Path, Path], ...], NoDecode] = Field(
+        (), validation_alias=_named("engine_path_map")
+    )
+    """`HERE=THERE,…`: how the engine sees our folders, where it runs on another file system."""
+    sandbox_memory_mb: int = Field(1024, ge=256, validation_alias=_named("sandbox_memory_mb"))
+    sandbox_pids: int = Field(256, ge=32, validation_alias=_named("sandbox_pids"))
+    sandbox_cpus: float = Field(2.0, gt=0, validation_alias=_named("sandbox_cpus"))
+    sandbox_tmp_mb: int = Field(256, ge=16, validation_alias=_named("sandbox_tmp_mb"))
+    sandbox_home_mb: int = Field(256, ge=16, validation_alias=_named("sandbox_home_mb"))
+    sandbox_file_mb: int = Field(256, ge=1, validation_alias=_named("sandbox_file_mb"))
+
+    turn_seconds: float = Field(1800.0, gt=0, validation_alias=_named("turn_seconds"))
+    """Wall-clock limit of one turn, waiting for people included."""
+    approval_seconds: float = Field(120.0, gt=0, validation_alias=_named("approval_seconds"))
+    question_seconds: float = Field(300.0, gt=0, validation_alias=_named("question_seconds"))
+    shutdown_seconds: float = Field(5.0, ge=0, validation_alias=_named("shutdown_seconds"))
+    """How long running turns may go on when the supervisor is asked to stop."""
+    log_format: Literal["human", "json"] = Field("human", validation_alias=_named("log_format"))
+
+    @field_validator("vault", "data_dir", "runtime_dir", "policies", mode="after")
+    @classmethod
+    def _absolute(cls, path: Path) -> Path:
+        return path.expanduser().resolve()
+
+    @field_validator("allowed_hosts", mode="before")
+    @classmethod
+    def _split_hosts(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        names = tuple(name.strip().lower() for name in value.split(",") if name.strip())
+        if any("*" in name for name in names):
+            raise ValueError("a wildcard would let any web page in; list the names")
+        return names
+
+    @field_validator("engine_path_map", mode="before")
+    @classmethod
+    def _split_map(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        pairs = []
+        for each in filter(None, value.split(",")):
+            here, separator, there = each.partition("=")
+            if not separator:
+                raise ValueError(f"{each!r} is not HERE=THERE")
+            pairs.append((Path(here), Path(there)))
+        return tuple(pairs)
+
+    def on_engine(self, path: Path) -> str:
+        """The path as the engine's host has it."""
+        for here, there in self.engine_path_map:
+            if path.is_relative_to(here):
+                return str(there / path.relative_to(here))
+        return str(path)
