@@ -165,11 +165,25 @@ class ImageMissing(TurnFailed):
 
 
 class IsolationRefused(TurnFailed):
-    """The isolation measured is weaker than the level demands; the message was not handed over."""
+    """The isolation measured is weaker than the level demands; the message was not handed over.
+
+    `receipt` is what was measured, a `runtimes.contract.Receipt`, if it came that far.
+    """
 
     code = "isolation_refused"
     status = 503
     title = "Isolation is weaker than required"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        where: str | None = None,
+        remedy: str | None = None,
+        receipt: object = None,
+    ) -> None:
+        super().__init__(message, where=where, remedy=remedy)
+        self.receipt = receipt
 
 
 class VaultUnavailable(TurnFailed):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from supervisor.trust.levels import TrustLevel
@@ -24,13 +25,30 @@ class ToolCall:
     agent: str | None = None
 
 
+class Use(StrEnum):
+    """What a call does with a path it names."""
+
+    READ = "read"
+    SEARCH = "search"
+    WRITE = "write"
+    WORD = "word"
+    """A word of a shell command: perhaps a path, and it can't be seen what is done with it."""
+    ARGUMENT = "argument"
+    """A text in the input of a tool that we don't know: perhaps a path."""
+    PATH_ARGUMENT = "path_argument"
+    """The same, in a field whose name says that it is a path."""
+
+
 @dataclass(frozen=True, slots=True)
 class PathFact:
     """What the file system says of one path that a call names.
 
     `named` is the text in the call; `names` are all the spellings that must be judged: the path
     itself, every link on the way, the resolved target and other hard links, each relative to the
-    vault if it lies in it (`inside`), absolute otherwise.
+    vault if it lies in it, absolute otherwise. `inside` holds if the path as spelt and all that it
+    leads to lie in the vault. `holds_denied`: a search below this folder would read denied files,
+    or it is too large to tell. `problem` says why no file can be meant by this text; `doubt` why
+    what was found isn't the whole truth.
     """
 
     named: str
@@ -38,6 +56,9 @@ class PathFact:
     names: tuple[str, ...]
     is_directory: bool = False
     holds_denied: bool = False
+    use: Use = Use.READ
+    problem: str | None = None
+    doubt: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +75,19 @@ class Allow:
     rule: str
     reason: str
     input: Mapping[str, Any] | None = field(default=None)
-    """The input to run with, where a person's answers became part of it; None: as it came."""
+    """The input to run with, where a person saw or completed it; None: as it came."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deny:
-    """The call doesn't run; the reason goes to the agent and says what it can do instead."""
+    """The call doesn't run; the reason goes to the agent and says what it can do instead.
+
+    `cause` is the internal error that led here, for the log alone.
+    """
 
     rule: str
     reason: str
+    cause: Exception | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

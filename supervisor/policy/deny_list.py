@@ -31,17 +31,25 @@ class DenyRule:
 
 
 def canonical(name: str) -> str:
-    """The form in which names are compared: NFKC, case-folded, invisible characters removed."""
-    if name.isascii() and name.isprintable():
-        return name.lower()
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    """The form in which names are compared.
+
+    Blanks and dots at the end don't make another name: some file systems drop them.
+    """
+    folded = _fold(name)
+    return folded.rstrip(". ") or folded
+
+
+def _fold(text: str) -> str:
+    if text.isascii() and text.isprintable():
+        return text.lower()
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return "".join(c for c in folded if unicodedata.category(c) not in _INVISIBLE_CATEGORIES)
 
 
 def _alternatives(globs: Iterable[str]) -> re.Pattern[str] | None:
     sources: list[str] = []
     for each in globs:
-        included, _excluded = wcglob.translate(each.lower(), flags=_GLOB_FLAGS)
+        included, _excluded = wcglob.translate(_fold(each), flags=_GLOB_FLAGS)
         sources.extend(included)
     return re.compile("|".join(f"(?:{source})" for source in sources)) if sources else None
 
@@ -85,7 +93,6 @@ class DenyList:
         return self._match_one(canonical(name), "/".join(canonical(p) for p in relative.split("/")))
 
     def _match_one(self, name: str, relative: str) -> DenyRule | None:
-        name = name.rstrip(". ") or name
         for rule, names, paths, exceptions in self._compiled:
             if exceptions is not None and exceptions.match(name):
                 continue

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any, Literal, Protocol
 
 from supervisor.errors import TurnFailed
-from supervisor.events.schema import RuntimeEvent
+from supervisor.events.schema import RuntimeEvent, Spending
 from supervisor.gateway.access import ModelAccess
 from supervisor.ids import SessionId, TurnId
 from supervisor.policy.call import Allow, Deny
@@ -90,6 +90,16 @@ class Run(Protocol):
     @property
     def events(self) -> AsyncIterator[RuntimeEvent | RunResult]:
         """What the agent says, in order, ended by a `RunResult`. Raises a TurnFailed if it dies."""
+        ...
+
+    @property
+    def spending(self) -> Spending:
+        """What the turn has spent so far, as the gateway counts it."""
+        ...
+
+    @property
+    def over_budget(self) -> bool:
+        """Whether the gateway refused a request because the budget is used up."""
         ...
 
     async def inject(self, message: str) -> None:

@@ -1,9 +1,51 @@
-"""What the outside may ask of sessions: send a message, abort, look at and change trust."""
+"""What the outside may ask of sessions: send a message, abort a turn, look at and change trust."""
 
+import asyncio
+import logging
+import time
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Final, Self
+from uuid import uuid4
 
-from supervisor.ids import SessionId, TurnId
+from supervisor.approvals.open_requests import TurnContext
+from supervisor.errors import (
+    InvalidRequest,
+    RuntimeMissing,
+    SessionNotFound,
+    TrustfloorError,
+    TurnFailed,
+)
+from supervisor.events.log import EventLog
+from supervisor.events.schema import Event, WarningEvent
+from supervisor.ids import SessionId, TurnId, is_session_id, new_session_id, new_turn_id
+from supervisor.policy.compiled import CompiledPolicy
+from supervisor.runtimes.contract import Runtime, ToolGate
+from supervisor.sessions.ending import LastWords, cut_off, failed, last_words
+from supervisor.sessions.house import GateTerms, House, Stores
+from supervisor.sessions.lane import Lane, Lanes
+from supervisor.sessions.plan import (
+    Message,
+    SessionFacts,
+    Terms,
+    TurnPlan,
+    floors_of,
+    plan_turn,
+    trust_of_message,
+)
+from supervisor.sessions.recovery import close_the_books_of_the_dead
+from supervisor.sessions.transcripts import has_content, transcript_pointer
+from supervisor.sessions.turn import Heard, Say, Stage, perform
+from supervisor.sessions.working_directory import resolve_working_directory
+from supervisor.storage.session_row import NewSession, SessionRow
+from supervisor.storage.workspaces import DEFAULT, WorkspaceRow
 from supervisor.trust.levels import TrustLevel
+from supervisor.trust.resolve import Trust, require_not_looser, resolve_trust
+
+logger = logging.getLogger(__name__)
+
+_TITLE_CHARS: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +70,303 @@ class TurnStarted:
     session_id: SessionId
     turn_id: TurnId
     after: int
+
+
+class Conversations:
+    """Sessions and their turns. An async context manager: leaving it ends every turn."""
+
+    def __init__(self, *, house: House, stores: Stores, log: EventLog, lanes: Lanes) -> None:
+        self._house = house
+        self._stores = stores
+        self._log = log
+        self._lanes = lanes
+        self._stack = AsyncExitStack()
+        self._group: asyncio.TaskGroup
+
+    async def __aenter__(self) -> Self:
+        await self._stack.__aenter__()
+        self._group = await self._stack.enter_async_context(asyncio.TaskGroup())
+        self._stack.push_async_callback(self._end_all)
+        await close_the_books_of_the_dead(self._stores.turns, self._log)
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self._stack.aclose()
+
+    def active(self) -> list[SessionId]:
+        """Sessions with a turn that isn't over."""
+        return [lane.session_id for lane in self._lanes.all()]
+
+    async def begin(self, request: MessageRequest) -> TurnStarted:
+        """Start a turn. Its events, the ending included, go to the session's log.
+
+        Raises SessionNotFound, SessionBusy, InvalidRequest, RuntimeMissing.
+        """
+        if request.agent is not None:
+            raise InvalidRequest(
+                "agent files aren't supported by this version",
+                where="agentPath",
+                remedy="leave it out, or give systemPrompt",
+            )
+        turn_id = new_turn_id()
+        session_id = _named_session(request) or new_session_id()
+        lane = await self._lanes.enter(session_id, turn_id)
+        try:
+            return await self._begin(request, lane)
+        except BaseException:
+            self._lanes.leave(lane)
+            raise
+
+    async def abort(self, session_id: SessionId, reason: str) -> bool:
+        """Ask the session's turn to end; False if none runs."""
+        lane = self._lanes.find(session_id)
+        if lane is None:
+            return False
+        lane.stop.tell(reason)
+        return True
+
+    async def trust(self, session_id: SessionId) -> Trust:
+        """The trust that the session's next message would run at."""
+        session = await self._stores.sessions.get(session_id)
+        workspace = await self._stores.workspaces.get(session.workspace)
+        floors = floors_of(self._house.floor, workspace.slug, workspace.floor, session.trust_level)
+        return resolve_trust(session.trust_level, floors)
+
+    async def set_trust(self, session_id: SessionId, level: TrustLevel) -> Trust:
+        """Change the session's own level. Raises LooserThanFloor, SessionNotFound.
+
+        A turn that now runs too loosely is aborted.
+        """
+        session = await self._stores.sessions.get(session_id)
+        workspace = await self._stores.workspaces.get(session.workspace)
+        require_not_looser(
+            level, floors_of(self._house.floor, workspace.slug, workspace.floor, None)
+        )
+        await self._stores.sessions.update(session_id, trust_level=level)
+        await self.floors_changed()
+        return await self.trust(session_id)
+
+    async def floors_changed(self) -> None:
+        """Abort every running turn that a raised floor now finds too loose."""
+        for lane in self._lanes.all():
+            if lane.level is None:
+                continue
+            trust = await self.trust(lane.session_id)
+            if lane.level.is_looser_than(trust.effective):
+                lane.stop.tell(f"a floor was raised while the turn ran: {trust.trace()[-1]}")
+
+    async def _begin(self, request: MessageRequest, lane: Lane) -> TurnStarted:
+        session, warning = await self._session(request, lane.session_id)
+        workspace = await self._stores.workspaces.get(session.workspace)
+        policy = self._house.policy()
+        facts = self._facts(session, workspace, policy)
+        trust = trust_of_message(facts, self._house.floor, request.trust_level)
+        plan = plan_turn(
+            turn_id=lane.turn_id,
+            message=Message(
+                text=request.message,
+                model=request.model or session.model or self._house.default_model,
+                system_prompt=request.system_prompt,
+                initial_context=request.initial_context,
+            ),
+            facts=facts,
+            trust=trust,
+            terms=_terms(policy, trust.effective),
+        )
+        runtime = self._house.runtimes.get(trust.effective)
+        if runtime is None:
+            raise RuntimeMissing(
+                f"nothing is set up that runs {trust.effective.value} sessions",
+                where=trust.effective.value,
+                remedy="run: trustfloor doctor",
+            )
+        await self._stores.turns.begin(lane.turn_id, session.id, trust.effective)
+        lane.level = trust.effective
+        opening = await self._log.append(session.id, lane.turn_id, plan.opening())
+        if warning is not None:
+            await self._log.append(
+                session.id, lane.turn_id, WarningEvent(code="working_directory", message=warning)
+            )
+        await self._stores.sessions.increment_message_count(session.id)
+        self._group.create_task(self._play(plan, runtime, lane), name=lane.turn_id)
+        return TurnStarted(session.id, lane.turn_id, opening.seq - 1)
+
+    async def _session(
+        self, request: MessageRequest, session_id: SessionId
+    ) -> tuple[SessionRow, str | None]:
+        if _named_session(request) is not None:
+            session = await self._stores.sessions.get(session_id)
+            if request.workspace not in (None, session.workspace):
+                raise InvalidRequest(
+                    "a session stays in its workspace", where="workspace", remedy="leave it out"
+                )
+            return session, None
+        workspace = await self._stores.workspaces.get(request.workspace or DEFAULT)
+        floors = floors_of(self._house.floor, workspace.slug, workspace.floor, None)
+        trust = resolve_trust(request.trust_level, floors)
+        cwd, warning = await asyncio.to_thread(
+            resolve_working_directory,
+            self._house.vault,
+            request.working_directory or workspace.folder,
+            self._house.policy().hidden,
+        )
+        session = await self._stores.sessions.create(
+            NewSession(
+                id=session_id,
+                trust_level=trust.effective,
+                workspace=workspace.slug,
+                title=_title(request.message),
+                working_directory=str(cwd),
+                vault_root=str(self._house.vault),
+                model=request.model,
+            )
+        )
+        pointer = transcript_pointer(self._house.vault, cwd, session_id)
+        return (
+            await self._stores.sessions.update(session.id, transcript_path=str(pointer)),
+            warning,
+        )
+
+    def _facts(
+        self, session: SessionRow, workspace: WorkspaceRow, policy: CompiledPolicy
+    ) -> SessionFacts:
+        vault = self._house.vault
+        cwd, _ = resolve_working_directory(vault, session.working_directory, policy.hidden)
+        pointer = session.transcript_path or str(transcript_pointer(vault, cwd, session.id))
+        return SessionFacts(
+            session_id=session.id,
+            vault=PurePosixPath(vault),
+            level=session.trust_level,
+            workspace=workspace.slug,
+            workspace_floor=workspace.floor,
+            message_count=session.message_count,
+            tokens_used=session.tokens_used,
+            cost_usd=session.cost_usd,
+            transcript=PurePosixPath(vault / pointer),
+            transcript_exists=has_content(vault / pointer),
+            working_directory=cwd,
+        )
+
+    async def _play(self, plan: TurnPlan, runtime: Runtime, lane: Lane) -> None:
+        heard = Heard()
+        started = time.monotonic()
+
+        async def say(event: Event) -> None:
+            heard.note(event)
+            await self._log.append(plan.run.session_id, plan.run.turn_id, event)
+
+        words: LastWords | None = None
+        try:
+            stage = Stage(
+                runtime=runtime,
+                gate=self._gate(plan, runtime, say),
+                say=say,
+                stop=lane.stop,
+                heard=heard,
+                seconds=self._house.turn_seconds,
+            )
+            ending = await perform(plan, stage)
+            session = await self._book(plan, heard)
+            words = last_words(
+                plan,
+                ending,
+                heard,
+                duration_ms=round((time.monotonic() - started) * 1000),
+                message_count=session.message_count,
+            )
+        except SessionNotFound as gone:
+            words = failed(plan.run.session_id, gone)
+        except Exception as fault:  # noqa: BLE001  (a turn's task may not fall silent)
+            words = failed(plan.run.session_id, _incident(fault), heard.partial_response)
+        finally:
+            await self._close(lane, words or cut_off(plan.run.session_id, heard.partial_response))
+            await self._house.sweep()
+
+    async def _book(self, plan: TurnPlan, heard: Heard) -> SessionRow:
+        spent = heard.spending
+        tokens = (
+            spent.input_tokens
+            + spent.output_tokens
+            + spent.cache_read_tokens
+            + spent.cache_write_tokens
+        )
+        await self._stores.sessions.add_spending(plan.run.session_id, tokens, spent.cost_usd)
+        await self._stores.sessions.increment_message_count(plan.run.session_id)
+        return await self._stores.sessions.get(plan.run.session_id)
+
+    async def _close(self, lane: Lane, words: LastWords) -> None:
+        # The terminal event first: a row that has ended without one would leave readers waiting.
+        try:
+            lane.is_ending = True
+            await self._log.append(lane.session_id, lane.turn_id, words.event)
+            await self._stores.turns.end(lane.turn_id, words.state, words.error_code)
+        except TrustfloorError:
+            logger.exception("turn %s: its ending could not be stored", lane.turn_id)
+        finally:
+            self._lanes.leave(lane)
+
+    def _gate(self, plan: TurnPlan, runtime: Runtime, say: Say) -> ToolGate:
+        vault = runtime.as_seen_vault or str(plan.run.vault)
+        return self._house.make_gate(
+            GateTerms(
+                context=TurnContext(plan.run.session_id, plan.run.turn_id),
+                level=plan.run.level,
+                as_seen_vault=vault,
+                as_seen_cwd=str(PurePosixPath(vault) / plan.run.cwd),
+            ),
+            say,
+        )
+
+    async def _end_all(self) -> None:
+        """Give running turns their grace, then stop them; they write their endings themselves."""
+        for lane in self._lanes.all():
+            await self._log.append(
+                lane.session_id,
+                lane.turn_id,
+                WarningEvent(
+                    code="shutting_down",
+                    message=f"the supervisor stops in {self._house.shutdown_seconds:.0f} s",
+                ),
+            )
+        try:
+            async with asyncio.timeout(self._house.shutdown_seconds):
+                await self._lanes.empty()
+        except TimeoutError:
+            for lane in self._lanes.all():
+                lane.stop.tell("the supervisor was stopped")
+            await self._lanes.empty()
+
+
+def _named_session(request: MessageRequest) -> SessionId | None:
+    if request.session_id in (None, "", "new"):
+        return None
+    if not is_session_id(request.session_id):
+        raise SessionNotFound("no session has this id", where=request.session_id)
+    return SessionId(request.session_id)
+
+
+def _title(message: str) -> str:
+    line = next((line.strip() for line in message.splitlines() if line.strip()), "")
+    return line if len(line) <= _TITLE_CHARS else line[: _TITLE_CHARS - 1] + "…"
+
+
+def _terms(policy: CompiledPolicy, level: TrustLevel) -> Terms:
+    gateway = policy.gateway
+    return Terms(
+        deny_list=policy.hidden,
+        models=gateway.models,
+        server_tools=gateway.server_tools[level],
+        turn_tokens=gateway.turn.tokens,
+        turn_cost_usd=gateway.turn.cost_usd,
+        session_tokens=gateway.session.tokens,
+        session_cost_usd=gateway.session.cost_usd,
+    )
+
+
+def _incident(fault: Exception) -> TurnFailed:
+    incident = uuid4().hex[:12]
+    logger.error("incident %s", incident, exc_info=fault)
+    return TurnFailed(
+        f"something broke in the supervisor (incident {incident})",
+        remedy="the supervisor's log has the details under this number; please report it",
+    )

@@ -1,0 +1,262 @@
+"""Who may call: the door that every request passes before any handler, in a fixed order.
+
+Target and Host (a rebound name is turned away), Origin (another page is), type and size of the
+body (a form's request is), and at last the token. Pure ASGI on purpose: the framework's class for
+middleware hides from a stream that its client has left.
+"""
+
+import hmac
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import SecretStr
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from supervisor.api.problems import Problem
+
+MAX_BODY: Final = 4 * 1024 * 1024
+"""The largest body of a request, in bytes."""
+
+OPEN_PATHS: Final = frozenset({"/api/health"})
+"""What may be read without a token."""
+
+_LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+_CHANGING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_AUTHORITY = re.compile(
+    r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?)(?::(?P<port>\d{1,5}))?"
+)
+_ORIGIN = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/@?#]+)")
+_JSON = re.compile(r'application/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?', re.IGNORECASE)
+
+_SECURITY_HEADERS: Final = (
+    (b"cache-control", b"no-store"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """A host name in lower case and the port that was named with it, if any."""
+
+    name: str
+    port: int | None
+
+    @classmethod
+    def parse(cls, text: str) -> "Authority | None":
+        """The authority written as `name` or `name:port`; None if it is anything else."""
+        match = _AUTHORITY.fullmatch(text.lower())
+        if match is None:
+            return None
+        port = match["port"]
+        return cls(match["name"], int(port) if port else None)
+
+
+class Names:
+    """Under which names this server answers, and which pages are its own."""
+
+    def __init__(self, allowed_hosts: Iterable[str]) -> None:
+        parsed = [Authority.parse(name) for name in allowed_hosts]
+        self._allowed = frozenset(name for name in parsed if name is not None)
+
+    def answers_to(self, host: Authority, own_port: int) -> bool:
+        """Whether a request under this name is meant for us.
+
+        Loopback's names with our port or none; an allowed name as it was written in the settings,
+        or, if that names no port, with ours or a web server's.
+        """
+        if host.name in _LOOPBACK_NAMES:
+            return host.port in (None, own_port)
+        return host in self._allowed or (
+            Authority(host.name, None) in self._allowed
+            and host.port in (own_port, *_DEFAULT_PORTS.values())
+        )
+
+    def is_own_page(self, origin: str, own_port: int) -> bool:
+        """Whether a page of this origin is one of ours; `null` and other schemes never are."""
+        match = _ORIGIN.fullmatch(origin.lower())
+        page = Authority.parse(match["authority"]) if match else None
+        if match is None or page is None:
+            return False
+        port = page.port or _DEFAULT_PORTS[match["scheme"]]
+        if page.name in _LOOPBACK_NAMES:
+            return match["scheme"] == "http" and port == own_port
+        return self.answers_to(Authority(page.name, port), own_port)
+
+
+class Access:
+    """ASGI middleware that lets a request in or answers why not; web sockets are closed."""
+
+    def __init__(self, app: ASGIApp, token: SecretStr, allowed_hosts: Iterable[str] = ()) -> None:
+        self._app = app
+        self._token = token.get_secret_value().encode()
+        self._names = Names(allowed_hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check in the order of the module's first lines, then pass on."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        guarded = _with_security_headers(send)
+        refusal = self._judge(scope)
+        if refusal is not None:
+            await _refuse(refusal, scope, receive, guarded)
+            return
+        if not _has_body(scope):
+            await self._app(scope, receive, guarded)
+            return
+        body = await _read_bounded(receive)
+        if body is None:
+            return  # the client left before it had said everything
+        if len(body) > MAX_BODY:
+            await _refuse(_too_large(), scope, receive, guarded)
+            return
+        await self._app(scope, _replay(body, receive), guarded)
+
+    def _judge(self, scope: Scope) -> Problem | None:
+        own_port = (scope.get("server") or ("", 0))[1] or 0
+        return (
+            self._judge_host(scope, own_port)
+            or self._judge_origin(scope, own_port)
+            or _judge_body(scope)
+            or self._judge_token(scope)
+        )
+
+    def _judge_host(self, scope: Scope, own_port: int) -> Problem | None:
+        raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
+        if not raw_path.startswith(b"/"):
+            return Problem(
+                400, "bad_target", "Bad request target", "The request line must name a path only."
+            )
+        values = _values(scope, b"host")
+        host = Authority.parse(values[0]) if len(values) == 1 else None
+        if host is None:
+            return Problem(
+                400, "bad_host", "Bad Host header", "Exactly one well-formed Host header is needed."
+            )
+        if not self._names.answers_to(host, own_port):
+            return Problem(
+                421,
+                "foreign_host",
+                "Not a name of this server",
+                "This server does not answer to the name in the Host header.",
+                remedy="call it by a loopback name, or list the name in TRUSTFLOOR_ALLOWED_HOSTS",
+            )
+        return None
+
+    def _judge_origin(self, scope: Scope, own_port: int) -> Problem | None:
+        if all(self._names.is_own_page(origin, own_port) for origin in _values(scope, b"origin")):
+            return None
+        return Problem(
+            403,
+            "foreign_origin",
+            "Not from this page",
+            "Requests made by other pages are refused.",
+            remedy="if the page is yours, list its host in TRUSTFLOOR_ALLOWED_HOSTS",
+        )
+
+    def _judge_token(self, scope: Scope) -> Problem | None:
+        if scope["path"] in OPEN_PATHS and scope["method"] in _READING:
+            return None
+        values = _values(scope, b"authorization")
+        scheme, _, given = values[0].partition(" ") if len(values) == 1 else ("", "", "")
+        right = hmac.compare_digest(given.strip().encode("latin-1"), self._token)
+        if right and scheme.lower() == "bearer":
+            return None
+        return Problem(
+            401,
+            "unauthorized",
+            "A token is needed",
+            "Send the supervisor's token as `Authorization: Bearer …`.",
+            remedy="the token is in the file `token` of the supervisor's data folder",
+        )
+
+
+def _judge_body(scope: Scope) -> Problem | None:
+    if not _has_body(scope):
+        return None
+    types = _values(scope, b"content-type")
+    if len(types) != 1 or not _JSON.fullmatch(types[0]) or _values(scope, b"content-encoding"):
+        return Problem(
+            415,
+            "unsupported_media_type",
+            "Unsupported media type",
+            "Requests that change something, and all bodies, are plain `application/json`.",
+            remedy="send `Content-Type: application/json`",
+        )
+    lengths = _values(scope, b"content-length")
+    if any(not length.isdecimal() or int(length) > MAX_BODY for length in lengths):
+        return _too_large()
+    return None
+
+
+def _too_large() -> Problem:
+    return Problem(
+        413,
+        "too_large",
+        "The body is too large",
+        f"A request's body may have {MAX_BODY} bytes.",
+    )
+
+
+def _has_body(scope: Scope) -> bool:
+    if scope["method"] in _CHANGING or _values(scope, b"transfer-encoding"):
+        return True
+    return any(length != "0" for length in _values(scope, b"content-length"))
+
+
+def _values(scope: Scope, name: bytes) -> list[str]:
+    return [value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name]
+
+
+async def _read_bounded(receive: Receive) -> bytes | None:
+    """The whole body, or a little more than is allowed of it; None if the client went away."""
+    pieces: list[bytes] = []
+    size = 0
+    while size <= MAX_BODY:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        pieces.append(message.get("body", b""))
+        size += len(pieces[-1])
+        if not message.get("more_body", False):
+            break
+    return b"".join(pieces)
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    told = False
+
+    async def again() -> Message:
+        nonlocal told
+        if told:
+            return await receive()
+        told = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+def _with_security_headers(send: Send) -> Send:
+    async def guarded(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            ours = {name for name, _ in _SECURITY_HEADERS}
+            rest = [pair for pair in message.get("headers", ()) if pair[0].lower() not in ours]
+            message = {**message, "headers": [*rest, *_SECURITY_HEADERS]}
+        await send(message)
+
+    return guarded
+
+
+async def _refuse(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
+    headers = {"WWW-Authenticate": 'Bearer realm="trustfloor"'} if problem.status == 401 else {}  # noqa: PLR2004
+    await problem.response(scope["path"], headers)(scope, receive, send)

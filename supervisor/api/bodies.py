@@ -1,0 +1,230 @@
+"""What clients send and get, as documents: camelCase on the wire, snake_case accepted as well.
+
+A key that isn't known is refused by name: a misspelt `trustLevel` must not be silently ignored.
+"""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from supervisor.events.schema import PermissionRequestEvent, UserQuestionEvent
+from supervisor.trust.levels import TrustLevel
+
+
+def _lower(value: object) -> object:
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+Level = Annotated[TrustLevel, BeforeValidator(_lower)]
+"""A trust level by its name, whatever the case; any other word is refused."""
+
+
+class Body(BaseModel):
+    """Base of what a client sends."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=True
+    )
+
+
+class View(BaseModel):
+    """Base of what a client gets."""
+
+    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
+
+
+class ChatBody(Body):
+    """One message. What isn't said is as the session has it, or the default."""
+
+    message: str = Field(min_length=1)
+    session_id: str | None = None
+    workspace: str | None = Field(
+        None, validation_alias=AliasChoices("workspace", "workspaceId", "workspace_id")
+    )
+    trust_level: Level | None = None
+    working_directory: str | None = None
+    model: str | None = None
+    system_prompt: str | None = None
+    agent_path: str | None = None
+    initial_context: str | None = None
+
+
+class AbortBody(Body):
+    """Why a turn is ended; shown in its `aborted` event."""
+
+    reason: str = "aborted by a client"
+
+
+class TrustBody(Body):
+    """The trust level that a session is to have from its next message on."""
+
+    trust_level: Level
+
+
+class GrantBody(Body):
+    """A permission is given; `contentHash`, if sent, must be that of the request shown."""
+
+    content_hash: str | None = None
+
+
+class DenyBody(Body):
+    """A permission is refused; the agent is told `message`."""
+
+    message: str | None = None
+
+
+class AnswerBody(Body):
+    """Answers to all parts: the question's text → an option's label or `{"other": "own words"}`.
+
+    A list of these where several may be chosen.
+    """
+
+    answers: dict[str, str | dict[str, str] | list[str | dict[str, str]]]
+
+
+class WorkspaceBody(Body):
+    """A workspace as it is to be; `folder` is relative to the vault."""
+
+    name: str = Field(min_length=1)
+    folder: str = ""
+    floor: Level = TrustLevel.FULL
+
+
+class SessionView(View):
+    """A session as clients see it; `damaged` names stored fields that could not be read."""
+
+    id: str
+    title: str | None
+    workspace: str
+    trust_level: TrustLevel
+    working_directory: str | None
+    model: str | None
+    agent_path: str | None
+    message_count: int
+    tokens_used: int
+    cost_usd: float
+    archived: bool
+    created_at: datetime
+    last_accessed: datetime
+    active: bool
+    damaged: tuple[str, ...] = ()
+
+
+class SessionsView(View):
+    """A page of sessions, the last accessed first; `next` is the `before` of the next page."""
+
+    sessions: list[SessionView]
+    next: str | None = None
+
+
+class WorkspaceView(View):
+    """A workspace as it is stored."""
+
+    slug: str
+    name: str
+    folder: str
+    floor: TrustLevel
+    created_at: datetime
+    damaged: tuple[str, ...] = ()
+
+
+class WorkspacesView(View):
+    """All workspaces."""
+
+    workspaces: list[WorkspaceView]
+
+
+class HealthView(View):
+    """That the server answers at all."""
+
+    status: Literal["ok"] = "ok"
+    timestamp: str
+    version: str
+
+
+class CheckView(View):
+    """One thing that was looked at; `ok` is null where nothing depends on it."""
+
+    name: str
+    ok: bool | None
+    detail: str
+    remedy: str | None = None
+
+
+class LeftoversView(View):
+    """What of ours exists right now, in use by a turn (`live`) or not (`left`)."""
+
+    containers_live: int
+    containers_left: int
+    turn_folders: int
+    sockets: int
+    processes: int
+
+
+class ReadinessView(View):
+    """Whether work can be done at every level, and why not."""
+
+    ready: bool
+    checks: list[CheckView]
+    counts: LeftoversView
+
+
+class AbortView(View):
+    """Whether there was a turn to abort."""
+
+    aborted: bool
+
+
+class ActiveView(View):
+    """The sessions in which a turn runs."""
+
+    sessions: list[str]
+
+
+class OpenPermission(PermissionRequestEvent):
+    """A permission request that waits, and the session that it is of."""
+
+    session_id: str
+
+
+class PermissionsView(View):
+    """All permission requests that wait, the oldest first."""
+
+    permissions: list[OpenPermission]
+
+
+class OpenQuestion(UserQuestionEvent):
+    """A question that waits, and the session that it is of."""
+
+    session_id: str
+
+
+class QuestionsView(View):
+    """All questions that wait, the oldest first."""
+
+    questions: list[OpenQuestion]
+
+
+class AnsweredView(View):
+    """The request that was answered, and how."""
+
+    id: str
+    decision: str
+
+
+class ProblemView(BaseModel):
+    """A problem document (RFC 9457) with our members `code`, `where`, `remedy` and `errors`."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    code: str
+    where: str | None = None
+    remedy: str | None = None
+    retryable: bool | None = None
+    incident: str | None = None
+    errors: list[dict[str, Any]] | None = None

@@ -1,0 +1,146 @@
+"""Send a message and hear the turn: streamed, joined later, waited for, or aborted."""
+
+from typing import Annotated, Any, Literal
+
+import orjson
+from fastapi import APIRouter, Header, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from supervisor.api.bodies import AbortBody, AbortView, ActiveView, ChatBody
+from supervisor.api.parts import Supervisor
+from supervisor.api.problems import Problem, known_kind
+from supervisor.api.sessions import require_session
+from supervisor.api.sse import EventStream
+from supervisor.errors import TurnInterrupted
+from supervisor.events.log import EventRecord, is_terminal
+from supervisor.events.replay import subscribe
+from supervisor.events.schema import DoneEvent
+from supervisor.sessions.conversations import MessageRequest, TurnStarted
+
+router = APIRouter(prefix="/chat", tags=["chat"])
+
+_LARGEST_SEQ = 2**63 - 1
+_STREAM: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The turn's events",
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    }
+}
+
+Seq = Annotated[int, Query(ge=0, le=_LARGEST_SEQ)]
+LastEventId = Annotated[int | None, Header(ge=0, le=_LARGEST_SEQ)]
+
+
+@router.post("/stream", response_class=Response, responses=_STREAM)
+async def send_and_stream(body: ChatBody, request: Request, supervisor: Supervisor) -> EventStream:
+    """Begin a turn and stream it up to its `done`, `aborted` or `error`.
+
+    The turn belongs to the supervisor: a client that leaves changes nothing and joins again with
+    the id from the header `Trustfloor-Session`.
+    """
+    started = await supervisor.conversations.begin(_message(body))
+    return EventStream(
+        lambda: subscribe(supervisor.log, started.session_id, after=started.after),
+        is_last=lambda record: _ends(record, started),
+        heartbeat_seconds=request.app.state.heartbeat_seconds,
+        headers={
+            "Trustfloor-Session": started.session_id,
+            "Trustfloor-Turn": started.turn_id,
+            "Trustfloor-After": str(started.after),
+        },
+    )
+
+
+@router.post("", response_class=Response, responses={200: {"model": DoneEvent}})
+async def send_and_wait(body: ChatBody, supervisor: Supervisor, request: Request) -> Response:
+    """Begin a turn and answer with its `done` event; how else it ends is a problem document."""
+    started = await supervisor.conversations.begin(_message(body))
+    last: EventRecord | None = None
+    async with subscribe(supervisor.log, started.session_id, after=started.after) as records:
+        async for record in records:
+            last = record
+            if _ends(record, started):
+                break
+    if last is None or not _ends(last, started):
+        raise TurnInterrupted(
+            "the turn's events ended before it did", remedy="look at the session, then send again"
+        )
+    if last.type == DoneEvent.model_fields["type"].default:
+        return Response(last.data, media_type="application/json")
+    return _unhappy(last).response(request.url.path)
+
+
+@router.get("/session/{session_id}/stream", response_class=Response, responses=_STREAM)
+async def join(  # noqa: PLR0913 - each is a part of the request
+    *,
+    session_id: str,
+    request: Request,
+    supervisor: Supervisor,
+    after: Seq = 0,
+    until: Literal["done", "never"] = "never",
+    last_event_id: LastEventId = None,
+) -> EventStream:
+    """Replay what came after `Last-Event-ID` (or `after`), then go on live.
+
+    Goes on over later turns until the client leaves, or with `until=done` to the first end of a
+    turn. `Last-Event-ID` counts before `after`: a browser that reconnects repeats the address.
+    """
+    found = await require_session(supervisor, session_id)
+    start = after if last_event_id is None else last_event_id
+    return EventStream(
+        lambda: subscribe(supervisor.log, found.id, after=start, until_terminal=until == "done"),
+        heartbeat_seconds=request.app.state.heartbeat_seconds,
+        closing=request.app.state.closing if until == "never" else None,
+    )
+
+
+@router.post("/session/{session_id}/abort")
+async def abort(
+    session_id: str, supervisor: Supervisor, body: AbortBody | None = None
+) -> AbortView:
+    """End the session's turn, its tools' children too; `aborted` is false if none runs."""
+    found = await require_session(supervisor, session_id)
+    reason = (body or AbortBody()).reason
+    return AbortView(aborted=await supervisor.conversations.abort(found.id, reason))
+
+
+@router.get("/active-streams")
+async def active_streams(supervisor: Supervisor) -> ActiveView:
+    """The sessions in which a turn runs."""
+    return ActiveView(sessions=list(supervisor.conversations.active()))
+
+
+def _ends(record: EventRecord, started: TurnStarted) -> bool:
+    return record.turn_id == started.turn_id and is_terminal(record)
+
+
+def _message(body: ChatBody) -> MessageRequest:
+    fresh = body.session_id in (None, "", "new")  # "new" is what earlier clients send
+    return MessageRequest(
+        message=body.message,
+        session_id=None if fresh else body.session_id,
+        workspace=body.workspace,
+        trust_level=body.trust_level,
+        working_directory=body.working_directory,
+        model=body.model,
+        system_prompt=body.system_prompt,
+        agent=body.agent_path,
+        initial_context=body.initial_context,
+    )
+
+
+def _unhappy(record: EventRecord) -> Problem:
+    said = orjson.loads(record.data)
+    if record.type == "aborted":
+        return Problem(409, "turn_aborted", "The turn was aborted", said["message"])
+    kind = known_kind(said["code"])
+    return Problem(
+        status=kind.status,
+        code=said["code"],
+        title=kind.title,
+        detail=said["error"],
+        where=said.get("where"),
+        remedy=said.get("remedy"),
+        retryable=said.get("canRetry"),
+    )

@@ -1,0 +1,128 @@
+"""The HTTP application: its routes, its door, its one way of saying what went wrong."""
+
+import asyncio
+import functools
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import TypeAdapter
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from supervisor.api import chat, health, permissions, questions, sessions, workspaces
+from supervisor.api.access import Access
+from supervisor.api.bodies import ProblemView
+from supervisor.api.parts import Parts
+from supervisor.api.problems import MEDIA_TYPE, Incidents, speak_problems
+from supervisor.api.sse import HEARTBEAT_SECONDS
+from supervisor.events.schema import AnyEvent
+
+_REFERENCE = "#/components/schemas/{model}"
+
+
+class Api:
+    """The whole application as ASGI, and the lever that ends its endless streams."""
+
+    def __init__(self, inner: FastAPI, door: ASGIApp) -> None:
+        self.inner = inner
+        self._door = door
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        await self._door(scope, receive, send)
+
+    def openapi(self) -> dict[str, Any]:
+        """The OpenAPI document of all routes and events."""
+        return self.inner.openapi()
+
+    def close_streams(self) -> None:
+        """End the streams that follow a session over its turns; to be called before a stop."""
+        self.inner.state.closing.set()
+
+
+def make_api(parts: Parts, *, heartbeat_seconds: float = HEARTBEAT_SECONDS) -> Api:
+    """The application over these parts. A stream is never silent for longer than the heartbeat."""
+    inner = make_routes()
+    inner.state.parts = parts
+    inner.state.closing = asyncio.Event()
+    inner.state.heartbeat_seconds = heartbeat_seconds
+    door = Access(HeadAsGet(inner), parts.token, parts.settings.allowed_hosts)
+    return Api(inner, Incidents(door))
+
+
+def make_routes() -> FastAPI:
+    """The routes without a supervisor behind them: enough to describe them."""
+    app = FastAPI(
+        title="Trustfloor",
+        version=health.version(),
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/openapi.json",
+        redirect_slashes=False,
+    )
+    for room in (health, chat, sessions, permissions, questions, workspaces):
+        app.include_router(room.router, prefix="/api")
+    speak_problems(app)
+    app.openapi = functools.cache(lambda: _describe(app))  # type: ignore[method-assign]
+    return app
+
+
+class HeadAsGet:
+    """ASGI middleware: HEAD is answered as GET would be, up to the end of the headers.
+
+    To what answers, the client seems to leave as soon as the headers are out, so that a stream's
+    HEAD ends as well.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+        answered = asyncio.Event()
+
+        async def headers_only(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                await send(message)
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+                answered.set()
+
+        async def leaving() -> Message:
+            await answered.wait()
+            return {"type": "http.disconnect"}
+
+        await self._app({**scope, "method": "GET"}, leaving, headers_only)
+
+
+def _describe(app: FastAPI) -> dict[str, Any]:
+    """OpenAPI with our problems instead of the framework's errors, the events, and the token."""
+    document = get_openapi(title=app.title, version=app.version, routes=app.routes)
+    document["info"]["description"] = (
+        "Errors are problem+json. Streams are server-sent events: `id` is the event's `seq`, "
+        "`event` its type, `data` one of the schemas under `AnyEvent` with the envelope "
+        "`seq`, `turn_id`, `ts`, `session_id`."
+    )
+    components = document.setdefault("components", {})
+    schemas = components.setdefault("schemas", {})
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    events = TypeAdapter(AnyEvent).json_schema(ref_template=_REFERENCE)
+    schemas.update(events.pop("$defs"))
+    schemas["AnyEvent"] = events
+    schemas["Problem"] = ProblemView.model_json_schema(ref_template=_REFERENCE)
+    components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    document["security"] = [{"token": []}]
+    problem = {
+        "description": "Refused or failed",
+        "content": {MEDIA_TYPE: {"schema": {"$ref": _REFERENCE.format(model="Problem")}}},
+    }
+    for path, item in document["paths"].items():
+        for operation in item.values():
+            operation["responses"].pop("422", None)
+            operation["responses"]["default"] = problem
+            if path == "/api/health":
+                operation["security"] = []
+    return document

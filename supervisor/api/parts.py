@@ -1,0 +1,77 @@
+"""What the API is made of: the parts of a running supervisor that routes may use.
+
+The composition root fills this in; a route reaches nothing that isn't named here.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated, Protocol
+
+from fastapi import Depends
+from pydantic import SecretStr
+from starlette.requests import Request
+
+from supervisor.approvals.pending import Approvals
+from supervisor.approvals.questions import Questions
+from supervisor.events.log import EventLog
+from supervisor.ids import SessionId
+from supervisor.observability.health import Readiness
+from supervisor.sessions.conversations import MessageRequest, TurnStarted
+from supervisor.settings import Settings
+from supervisor.storage.sessions import SessionStore
+from supervisor.storage.workspaces import WorkspaceStore
+from supervisor.trust.levels import TrustLevel
+from supervisor.trust.resolve import Trust
+
+
+class Conversations(Protocol):
+    """What the routes ask of the sessions' conversations; `sessions/conversations.py` does it."""
+
+    async def begin(self, request: MessageRequest) -> TurnStarted:
+        """Take a message and begin its turn; returns once the turn runs by itself."""
+        ...
+
+    async def abort(self, session_id: SessionId, reason: str) -> bool:
+        """End the session's turn; False if none runs."""
+        ...
+
+    def active(self) -> list[SessionId]:
+        """The sessions in which a turn runs."""
+        ...
+
+    async def trust(self, session_id: SessionId) -> Trust:
+        """At which trust the session's next message would run, and why."""
+        ...
+
+    async def set_trust(self, session_id: SessionId, level: TrustLevel) -> Trust:
+        """Change the level the session asks for. Raises LooserThanFloor, SessionNotFound."""
+        ...
+
+    async def floors_changed(self) -> None:
+        """Abort the turns that a raised floor now finds too loose."""
+        ...
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of one supervisor, as the API sees them."""
+
+    settings: Settings
+    token: SecretStr
+    conversations: Conversations
+    log: EventLog
+    approvals: Approvals
+    questions: Questions
+    sessions: SessionStore
+    workspaces: WorkspaceStore
+    readiness: Callable[[], Awaitable[Readiness]]
+
+
+def _of_this_app(request: Request) -> Parts:
+    parts = request.app.state.parts
+    assert isinstance(parts, Parts)  # noqa: S101 - `make_api` puts it there
+    return parts
+
+
+Supervisor = Annotated[Parts, Depends(_of_this_app)]
+"""In a route's signature: the parts of the supervisor that the request came to."""

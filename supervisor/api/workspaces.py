@@ -1,0 +1,56 @@
+"""Workspaces: named parts of the vault, and the trust floor that each sets."""
+
+import asyncio
+from pathlib import Path
+
+from fastapi import APIRouter
+
+from supervisor.api.bodies import WorkspaceBody, WorkspacesView, WorkspaceView
+from supervisor.api.parts import Supervisor
+from supervisor.errors import InvalidRequest
+from supervisor.storage.workspaces import WorkspaceRow, relative_folder
+
+router = APIRouter(prefix="/workspaces", tags=["workspaces"])
+
+
+@router.get("")
+async def list_workspaces(supervisor: Supervisor) -> WorkspacesView:
+    """All workspaces, by slug; `default` is always there."""
+    return WorkspacesView(workspaces=[_view(row) for row in await supervisor.workspaces.list()])
+
+
+@router.put("/{slug}")
+async def put_workspace(slug: str, body: WorkspaceBody, supervisor: Supervisor) -> WorkspaceView:
+    """Make a workspace, or replace what is said of it.
+
+    Its floor counts at once: a turn that runs too loosely for it is aborted.
+    """
+    await asyncio.to_thread(_require_folder, supervisor.settings.vault, body.folder)
+    row = await supervisor.workspaces.put(
+        slug, name=body.name, folder=body.folder, floor=body.floor
+    )
+    await supervisor.conversations.floors_changed()
+    return _view(row)
+
+
+def _require_folder(vault: Path, folder: str) -> None:
+    """Raise InvalidRequest unless the folder exists and, links followed, lies in the vault."""
+    inside = relative_folder(folder)
+    place = (vault / inside).resolve()
+    if not place.is_dir() or not place.is_relative_to(vault.resolve()):
+        raise InvalidRequest(
+            f"{folder!r} is no folder of the vault",
+            where="folder",
+            remedy="make the folder first; a link that leads out of the vault is none",
+        )
+
+
+def _view(row: WorkspaceRow) -> WorkspaceView:
+    return WorkspaceView(
+        slug=row.slug,
+        name=row.name,
+        folder=row.folder,
+        floor=row.floor,
+        created_at=row.created_at,
+        damaged=row.damaged,
+    )

@@ -1,0 +1,183 @@
+"""Approvals: a call that policy leaves to a person is asked about once, and answered once."""
+
+import asyncio
+import contextlib
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from supervisor.approvals.display import display_input
+from supervisor.approvals.open_requests import (
+    End,
+    Open,
+    OpenRequests,
+    Outcome,
+    Sinks,
+    TurnContext,
+    WasAsked,
+)
+from supervisor.clock import Clock
+from supervisor.errors import InvalidRequest, TrustfloorError
+from supervisor.events.schema import PermissionRequestEvent, PermissionResolvedEvent
+from supervisor.ids import RequestId, SessionId, TurnId, new_request_id
+from supervisor.policy.call import ToolCall
+
+__all__ = ("Answer", "Approvals", "Decision", "TurnContext", "content_hash")
+
+LONGEST_MESSAGE = 2_000
+"""Characters of a person's message to the agent."""
+
+Decision = Literal["granted", "denied", "timed_out", "void", "server_overloaded"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of a request; `message` is the person's, for the agent."""
+
+    decision: Decision
+    request_id: RequestId | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    decision: Literal["granted", "denied"]
+    message: str | None
+
+
+def content_hash(tool: str, input: Mapping[str, Any]) -> str:
+    """SHA-256 over the tool and its input as canonical JSON: what a person approves."""
+    content = {"tool": tool, "input": input}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Approvals:
+    """Open permission requests of all turns. `timeout_s` in seconds; nobody's answer is a denial.
+
+    `was_asked` tells requests of an earlier run (void) from ids that never were (not found).
+    """
+
+    def __init__(
+        self,
+        sinks: Sinks,
+        clock: Clock,
+        *,
+        timeout_s: float = 120.0,
+        capacity: int = 100,
+        was_asked: WasAsked | None = None,
+    ) -> None:
+        self._sinks = sinks
+        self._clock = clock
+        self._timeout_s = timeout_s
+        self._requests: OpenRequests[PermissionRequestEvent, _Said] = OpenRequests(
+            capacity=capacity, was_asked=was_asked
+        )
+
+    @property
+    def timeout_s(self) -> float:
+        """How long a request stays open, in seconds."""
+        return self._timeout_s
+
+    async def ask(
+        self, turn: TurnContext, call: ToolCall, rule: str, reason: str, permission_type: str
+    ) -> Answer:
+        """Put the call to a person and wait for the answer, which is always one of `Answer`'s.
+
+        Cancelled, it voids the request. Both the request and what became of it are events.
+        """
+        event = self._event(call, rule, reason, permission_type)
+        request = self._requests.open(RequestId(event.id), turn, event)
+        if request is None:
+            return Answer("server_overloaded")
+        sink = self._sinks(turn)
+        try:
+            await sink.emit(event)
+            outcome = await self._requests.wait(request, self._timeout_s)
+        except asyncio.CancelledError:
+            self._requests.discard(request)
+            # The turn is being ended: that matters more than the event about it.
+            with contextlib.suppress(TrustfloorError):
+                await sink.emit(PermissionResolvedEvent(id=request.id, decision="void"))
+            raise
+        finally:
+            self._requests.discard(request)
+        answer = _answer(request, outcome)
+        if answer.decision != "server_overloaded":
+            await sink.emit(
+                PermissionResolvedEvent(
+                    id=request.id, decision=answer.decision, message=answer.message
+                )
+            )
+        return answer
+
+    async def answer(
+        self,
+        request_id: str,
+        decision: Literal["granted", "denied"],
+        *,
+        message: str | None = None,
+        content_hash: str | None = None,
+    ) -> None:
+        """A person's answer. The first wins.
+
+        `content_hash`, if given, must be that of the request: the person saw this call and no
+        other. Raises AlreadyAnswered, RequestVoid, NotFound or InvalidRequest.
+        """
+        request = await self._requests.find(request_id)
+        if content_hash is not None and content_hash != request.subject.content_hash:
+            raise InvalidRequest(
+                "this isn't the hash of the call that waits",
+                where="contentHash",
+                remedy="look at the request again",
+            )
+        if message is not None and len(message) > LONGEST_MESSAGE:
+            raise InvalidRequest(
+                f"a message has at most {LONGEST_MESSAGE} characters", where="message"
+            )
+        self._requests.answer(request, _Said(decision, message))
+
+    def pending(self, session_id: SessionId | None = None) -> tuple[PermissionRequestEvent, ...]:
+        """The open requests, oldest first; of one session, if given."""
+        return tuple(each.subject for each in self._requests.pending(session_id))
+
+    def session_of(self, request_id: str) -> SessionId | None:
+        """The session of an open request."""
+        for each in self._requests.pending():
+            if each.id == request_id:
+                return each.turn.session_id
+        return None
+
+    def end_turn(self, turn_id: TurnId) -> None:
+        """Void all that is open of a turn that is over."""
+        self._requests.end_turn(turn_id)
+
+    def _event(
+        self, call: ToolCall, rule: str, reason: str, permission_type: str
+    ) -> PermissionRequestEvent:
+        shown = display_input(call.input)
+        now = self._clock.now()
+        return PermissionRequestEvent(
+            id=new_request_id(),
+            tool_use_id=call.tool_use_id,
+            tool_name=call.tool,
+            agent_name=call.agent,
+            trust_level=call.level,
+            permission_type=permission_type,
+            input=dict(call.input),
+            display=shown.text,
+            has_hidden_characters=shown.has_hidden_characters,
+            content_hash=content_hash(call.tool, call.input),
+            rule=rule,
+            reason=reason,
+            asked_at=now,
+            expires_at=now + self._timeout_s,
+        )
+
+
+def _answer(request: Open[PermissionRequestEvent, _Said], outcome: Outcome[_Said]) -> Answer:
+    if outcome.answer is not None:
+        return Answer(outcome.answer.decision, request.id, outcome.answer.message)
+    return Answer("timed_out" if outcome.end is End.TIMED_OUT else "void", request.id)

@@ -1,0 +1,207 @@
+"""AskUserQuestion: the agent's questions go to a person, and only a person's answers come back."""
+
+import asyncio
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from supervisor.approvals.open_requests import (
+    End,
+    OpenRequests,
+    Sinks,
+    TurnContext,
+    WasAsked,
+)
+from supervisor.clock import Clock
+from supervisor.errors import InvalidRequest, TrustfloorError
+from supervisor.events.schema import PermissionResolvedEvent, UserQuestionEvent
+from supervisor.ids import RequestId, SessionId, TurnId, new_request_id
+
+LONGEST_FREE_TEXT = 10_000
+"""Characters."""
+MOST_QUESTIONS = 16
+OTHER = "other"
+
+Given = str | Sequence[str | Mapping[str, str]] | Mapping[str, str]
+"""What a person gives for one question: an option's label, several (where the question takes
+several), or `{"other": "free text"}`, which the tool always offers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question as the tool gives it: its text is its name."""
+
+    text: str
+    options: tuple[str, ...]
+    several: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Replies:
+    """Answers by question text, as the tool takes them; None where there are none, and why."""
+
+    answers: Mapping[str, str] | None
+    request_id: RequestId | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    event: UserQuestionEvent
+    questions: tuple[Question, ...]
+
+
+def read_questions(input: Mapping[str, Any]) -> tuple[Question, ...]:
+    """The questions of a tool input. Raises InvalidRequest where they can't be put to a person."""
+    raw = input.get("questions")
+    if not isinstance(raw, list) or not 0 < len(raw) <= MOST_QUESTIONS:
+        raise InvalidRequest(f"ask between 1 and {MOST_QUESTIONS} questions", where="questions")
+    questions = tuple(_read_question(each, f"questions[{i}]") for i, each in enumerate(raw))
+    if len({question.text for question in questions}) < len(questions):
+        raise InvalidRequest("each question needs a text of its own", where="questions")
+    return questions
+
+
+def _read_question(raw: object, where: str) -> Question:
+    if not isinstance(raw, Mapping) or not isinstance(raw.get("question"), str):
+        raise InvalidRequest("a question has a text", where=where)
+    options = raw.get("options", [])
+    labels = (
+        [each.get("label") if isinstance(each, Mapping) else each for each in options]
+        if isinstance(options, list)
+        else [None]
+    )
+    if not all(isinstance(label, str) for label in labels):
+        raise InvalidRequest("each option has a label", where=f"{where}.options")
+    return Question(
+        text=raw["question"],
+        options=tuple(str(label) for label in labels),
+        several=raw.get("multiSelect") is True,
+    )
+
+
+def check_answers(questions: Sequence[Question], given: Mapping[str, Given]) -> Mapping[str, str]:
+    """The answers in the tool's form. Raises InvalidRequest for what wasn't offered or is missing.
+
+    Several labels are joined by ", ", which is how the tool tells options from free text.
+    """
+    known = {question.text for question in questions}
+    for text in given:
+        if text not in known:
+            raise InvalidRequest("this question wasn't asked", where=f"answers.{text}")
+    return {question.text: _check_one(question, given.get(question.text)) for question in questions}
+
+
+def _check_one(question: Question, given: Given | None) -> str:
+    where = f"answers.{question.text}"
+    parts = [given] if isinstance(given, str | Mapping) else list(given or ())
+    if not parts:
+        raise InvalidRequest("this question has no answer yet", where=where)
+    if len(parts) > 1 and not question.several:
+        raise InvalidRequest("this question takes one answer", where=where)
+    return ", ".join(_check_part(question, part, where) for part in parts)
+
+
+def _check_part(question: Question, part: object, where: str) -> str:
+    if isinstance(part, str):
+        if part in question.options:
+            return part
+        raise InvalidRequest(
+            f"{part[:80]!r} isn't one of the options",
+            where=where,
+            remedy='choose an option, or give free text as {"other": "…"}',
+        )
+    if isinstance(part, Mapping) and set(part) == {OTHER}:
+        text = part[OTHER]
+        if isinstance(text, str) and text.strip() and len(text) <= LONGEST_FREE_TEXT:
+            return text
+    raise InvalidRequest(
+        f"an answer is an option's label, or {{'{OTHER}': a text of at most {LONGEST_FREE_TEXT} "
+        "characters}",
+        where=where,
+    )
+
+
+class Questions:
+    """Open questions of all turns. `timeout_s` in seconds; no answer is told as no answer."""
+
+    def __init__(
+        self,
+        sinks: Sinks,
+        clock: Clock,
+        *,
+        timeout_s: float = 300.0,
+        capacity: int = 100,
+        was_asked: WasAsked | None = None,
+    ) -> None:
+        self._sinks = sinks
+        self._clock = clock
+        self._timeout_s = timeout_s
+        self._requests: OpenRequests[_Asked, Mapping[str, str]] = OpenRequests(
+            capacity=capacity, was_asked=was_asked
+        )
+
+    async def ask(self, turn: TurnContext, tool_use_id: str, input: Mapping[str, Any]) -> Replies:
+        """Put the questions to a person and wait. Cancelled, it voids them."""
+        try:
+            questions = read_questions(input)
+        except InvalidRequest as error:
+            return Replies(None, reason=f"the questions can't be asked: {error.message}")
+        event = UserQuestionEvent(
+            request_id=new_request_id(),
+            tool_use_id=tool_use_id,
+            questions=tuple(input["questions"]),
+            expires_at=self._clock.now() + self._timeout_s,
+        )
+        request_id = RequestId(event.request_id)
+        request = self._requests.open(request_id, turn, _Asked(event, questions))
+        if request is None:
+            return Replies(None, reason="too many questions are open; go on without an answer")
+        sink = self._sinks(turn)
+        try:
+            await sink.emit(event)
+            outcome = await self._requests.wait(request, self._timeout_s)
+        except asyncio.CancelledError:
+            self._requests.discard(request)
+            with contextlib.suppress(TrustfloorError):
+                await sink.emit(PermissionResolvedEvent(id=request_id, decision="void"))
+            raise
+        finally:
+            self._requests.discard(request)
+        if outcome.answer is not None:
+            await sink.emit(PermissionResolvedEvent(id=request_id, decision="granted"))
+            return Replies(outcome.answer, request_id)
+        timed_out = outcome.end is End.TIMED_OUT
+        await sink.emit(
+            PermissionResolvedEvent(id=request_id, decision="timed_out" if timed_out else "void")
+        )
+        reason = (
+            f"the person did not answer within {self._timeout_s:g} s"
+            if timed_out
+            else "the question is no longer open"
+        )
+        return Replies(None, request_id, reason)
+
+    async def answer(self, request_id: str, answers: Mapping[str, Given]) -> None:
+        """A person's answers to all questions of a request. The first wins.
+
+        Raises AlreadyAnswered, RequestVoid, NotFound, or InvalidRequest, which leaves it open.
+        """
+        request = await self._requests.find(request_id)
+        self._requests.answer(request, check_answers(request.subject.questions, answers))
+
+    def pending(self, session_id: SessionId | None = None) -> tuple[UserQuestionEvent, ...]:
+        """The open questions, oldest first; of one session, if given."""
+        return tuple(each.subject.event for each in self._requests.pending(session_id))
+
+    def session_of(self, request_id: str) -> SessionId | None:
+        """The session of an open question."""
+        for each in self._requests.pending():
+            if each.id == request_id:
+                return each.turn.session_id
+        return None
+
+    def end_turn(self, turn_id: TurnId) -> None:
+        """Void all that is open of a turn that is over."""
+        self._requests.end_turn(turn_id)

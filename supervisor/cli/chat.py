@@ -1,0 +1,209 @@
+"""`trustfloor chat`: talk to an agent from a terminal, approve its calls, stop it with Ctrl-C."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from contextlib import aclosing
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from supervisor.cli.asking import Asker
+from supervisor.cli.client import Client, Heard, Turn, find_token, find_url
+from supervisor.cli.keyboard import Keyboard
+from supervisor.cli.render import Screen
+from supervisor.errors import TrustfloorError
+from supervisor.settings import default_data_dir
+from supervisor.trust.levels import TrustLevel
+
+_LEFT = 130  # what a shell reports for a command that Ctrl-C ended
+
+
+class Approve(StrEnum):
+    """What becomes of permission requests."""
+
+    ASK = "ask"
+    DENY = "deny"
+
+
+def chat(  # noqa: PLR0913 - each is an option of the command
+    *,
+    message: Annotated[
+        str | None, typer.Argument(help="What to say; without it, a conversation begins.")
+    ] = None,
+    session: Annotated[str | None, typer.Option(help="Go on with this session.")] = None,
+    trust: Annotated[TrustLevel | None, typer.Option(help="The trust level to ask for.")] = None,
+    workspace: Annotated[str | None, typer.Option(help="The workspace, by its slug.")] = None,
+    dir: Annotated[
+        str | None, typer.Option(help="Working directory, relative to the vault.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="The model to use.")] = None,
+    approve: Annotated[
+        Approve | None,
+        typer.Option(help="Ask about permissions, or deny all; asks if this is a terminal."),
+    ] = None,
+    data_dir: Annotated[
+        Path | None, typer.Option(help="The supervisor's data folder, where the token is.")
+    ] = None,
+) -> None:
+    """Talk to an agent of the running supervisor.
+
+    Exit status 0 only if the (last) turn ended well. Ctrl-C aborts the turn; twice, it leaves.
+    """
+    screen = Screen(sys.stdout)
+    interactive = sys.stdin.isatty() and sys.stdout.isatty()
+    asks = approve is Approve.ASK or (approve is None and interactive)
+    terms = {
+        "workspace": workspace,
+        "trustLevel": trust.value if trust else None,
+        "workingDirectory": dir,
+        "model": model,
+    }
+    conversation = _Conversation(
+        screen, terms, session, Keyboard(sys.stdin.fileno()) if asks else None, data_dir
+    )
+    if message is None and interactive:
+        raise typer.Exit(_converse(conversation, screen))
+    if message is None:
+        message = sys.stdin.read().strip()
+    if not message:
+        screen.failure("there is nothing to send", None, "give a message")
+        raise typer.Exit(2)
+    raise typer.Exit(conversation.say(message))
+
+
+def _converse(conversation: "_Conversation", screen: Screen) -> int:
+    """Turn after turn, until the person ends it; the exit status of the last turn."""
+    import readline  # noqa: F401, PLC0415 - history and editing, where someone types
+
+    screen.line("An empty line or Ctrl-D ends this.", "dim")
+    status = 0
+    while True:
+        try:
+            said = input("> ").strip()
+        except (EOFError, KeyboardInterrupt):
+            said = ""
+        if not said:
+            return status
+        status = conversation.say(said)
+
+
+class _Conversation:
+    """Messages to one session; the terms asked for are sent with the first only."""
+
+    def __init__(
+        self,
+        screen: Screen,
+        terms: Mapping[str, str | None],
+        session: str | None,
+        keyboard: Keyboard | None,
+        data_dir: Path | None,
+    ) -> None:
+        self._screen = screen
+        self._terms = {name: value for name, value in terms.items() if value is not None}
+        self._session = session
+        self._keyboard = keyboard
+        self._data_dir = (
+            data_dir or Path(os.environ.get("TRUSTFLOOR_DATA_DIR") or default_data_dir())
+        ).expanduser()
+
+    def say(self, message: str) -> int:
+        """Send a message, show its turn; the exit status it means."""
+        try:
+            return asyncio.run(self._say(message))
+        except TrustfloorError as error:
+            self._screen.failure(error.message, error.where, error.remedy)
+            return 1
+
+    async def _say(self, message: str) -> int:
+        body: dict[str, Any] = {"message": message, **self._terms}
+        if self._session is not None:
+            body["sessionId"] = self._session
+        async with Client(find_url(), find_token(self._data_dir)) as client:
+            turn = client.turn(body)
+            asker = Asker(client, self._screen, self._keyboard)
+            last = await _Watch(client, turn, self._screen, asker).run()
+        if turn.session_id is not None:
+            self._session, self._terms = turn.session_id, {}
+        if last is None:
+            return _LEFT
+        return 0 if last == "done" else 1
+
+
+class _Watch:
+    """One turn in front of a person: its events, their answers, their Ctrl-C."""
+
+    def __init__(self, client: Client, turn: Turn, screen: Screen, asker: Asker) -> None:
+        self._client = client
+        self._turn = turn
+        self._screen = screen
+        self._asker = asker
+        self._open: dict[str, asyncio.Task[None]] = {}
+        self._interrupts: asyncio.Queue[None] = asyncio.Queue()
+
+    async def run(self) -> str | None:
+        """The type of the event that ended the turn; None if the person left before."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._interrupts.put_nowait, None)
+        try:
+            async with asyncio.TaskGroup() as group:
+                hearing = group.create_task(self._hear(group))
+                stopping = group.create_task(self._stop_when_told())
+                await asyncio.wait({hearing, stopping}, return_when=asyncio.FIRST_COMPLETED)
+                for task in (hearing, stopping, *self._open.values()):
+                    task.cancel()
+        except BaseExceptionGroup as failures:
+            raise _first(failures) from None
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+        return None if hearing.cancelled() else hearing.result()
+
+    async def _hear(self, group: asyncio.TaskGroup) -> str | None:
+        last = None
+        async with aclosing(self._turn.events()) as stream:
+            async for heard in stream:
+                last = heard.type
+                self._take(heard, group)
+        return last
+
+    def _take(self, heard: Heard, group: asyncio.TaskGroup) -> None:
+        if heard.type == "permission_request":
+            self._open[heard.data["id"]] = group.create_task(self._asker.permission(heard))
+        elif heard.type == "user_question":
+            self._open[heard.data["requestId"]] = group.create_task(self._asker.question(heard))
+        else:
+            if heard.type == "permission_resolved":
+                self._withdraw(heard.data["id"])
+            self._screen.show(heard)
+
+    def _withdraw(self, request_id: str) -> None:
+        """Somebody else answered, or nobody in time: what is asked here is asked no more."""
+        asking = self._open.pop(request_id, None)
+        if asking is not None:
+            asking.cancel()
+
+    async def _stop_when_told(self) -> None:
+        await self._interrupts.get()
+        if self._turn.session_id is None:
+            return
+        self._screen.line("aborting the turn; Ctrl-C again leaves it to itself", "yellow")
+        async with asyncio.TaskGroup() as group:
+            aborting = group.create_task(self._abort())
+            await self._interrupts.get()
+            aborting.cancel()
+        self._screen.line(f"left; the session is {self._turn.session_id}", "yellow")
+
+    async def _abort(self) -> None:
+        try:
+            await self._client.abort(str(self._turn.session_id), "aborted by Ctrl-C")
+        except TrustfloorError as error:
+            self._screen.failure(error.message, error.where, error.remedy)
+
+
+def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:
+    failure = failures.exceptions[0]
+    return _first(failure) if isinstance(failure, BaseExceptionGroup) else failure

@@ -1,0 +1,144 @@
+"""`trustfloor demo`: the tour. A real supervisor, a scripted model, and what must not happen."""
+
+import asyncio
+import signal
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from pathlib import Path
+from typing import Annotated, Final
+
+import httpx
+import typer
+
+from supervisor.cli.tour import sandbox_steps, trust_steps
+from supervisor.cli.tour.claims import Claim
+from supervisor.cli.tour.ending import closes_the_books
+from supervisor.cli.tour.host import running_supervisor
+from supervisor.cli.tour.stage import Stage
+from supervisor.cli.tour.teller import Teller
+from supervisor.cli.tour.witness import Engine, instance_of
+from supervisor.cli.tour.world import tour_world
+from supervisor.errors import TrustfloorError
+from supervisor.settings import Settings
+
+_SAMPLE: Final = Path(__file__).resolve().parents[2] / "sample-vault"
+_SCENARIO: Final = Path(__file__).resolve().parent / "tour" / "scenario.yaml"
+
+Step = Callable[[Stage], Awaitable[list[Claim]]]
+
+STEPS: Final[tuple[tuple[str, Step], ...]] = (
+    ("A sandboxed session reads notes and answers", sandbox_steps.reads_and_answers),
+    ("The same agent goes for the secrets in the vault", sandbox_steps.finds_no_secret),
+    ("It tries to write into the vault", sandbox_steps.cannot_write),
+    ("It reaches for the network", sandbox_steps.reaches_no_network),
+    ("It looks for the API key", sandbox_steps.finds_no_key),
+    ("It asks for a tool that needs approval", sandbox_steps.asks_a_person),
+    ("A workspace's floor meets a wish for less", trust_steps.keeps_the_floor),
+    ("Sessions at full and at vault, without a sandbox", trust_steps.runs_in_process),
+)
+
+
+def demo(
+    pause: Annotated[
+        bool, typer.Option("--pause", help="Wait for a key after each step (at a terminal).")
+    ] = False,
+    policies: Annotated[
+        Path | None,
+        typer.Option(
+            help="Play it under these policy files, not the shipped ones.",
+            exists=True,
+            file_okay=False,
+            resolve_path=True,
+        ),
+    ] = None,
+) -> None:
+    """Play the tour: an agent in a sandbox, and what it must not be able to do.
+
+    Needs the container engine and the runner image (scripts/demo sees to both); no API key, and no
+    network. Exit status 0 only if every claim held and nothing was left behind.
+    """
+    teller = Teller(sys.stdout)
+    wait = pause and sys.stdin.isatty() and sys.stdout.isatty()
+    try:
+        held = asyncio.run(_tour(teller, policies, wait=wait))
+    except KeyboardInterrupt:
+        teller.line("the tour was interrupted; what it had started is gone", "yellow")
+        raise typer.Exit(130) from None
+    raise typer.Exit(0 if held else 1)
+
+
+async def _tour(teller: Teller, policies: Path | None, *, wait: bool) -> bool:
+    tour = asyncio.current_task()
+    assert tour is not None  # noqa: S101 - a coroutine that runs is a task's
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, tour.cancel)
+    claims: list[Claim] = []
+    began = time.time()
+    left = 0
+    with tour_world(_SAMPLE, _SCENARIO) as world:
+        try:
+            async with running_supervisor(world, policies) as host, aclosing(_engine()) as engine:
+                instance = instance_of(world.data)
+                stage = Stage(host.client, world, teller, host.process.pid)
+                _introduce(teller, stage)
+                await _play_steps(stage, claims, wait=wait)
+                teller.step("What was started, and what is left")
+                ending = await closes_the_books(stage, host, engine, instance, began)
+                left = ending.left.total
+                for claim in ending.claims:
+                    teller.claim(claim)
+                claims.extend(ending.claims)
+        except (TrustfloorError, httpx.HTTPError, OSError) as error:
+            claims.append(_broke_off(error))
+            teller.claim(claims[-1])
+    left += world.root.exists()
+    held = sum(claim.held for claim in claims)
+    took = time.time() - began
+    teller.line()
+    teller.line(f"it took {took:.1f} s; the folder of the tour is {_gone(world.root)}", "dim")
+    whole = held == len(claims) and left == 0
+    teller.line(
+        f"tour: {held} of {len(claims)} held, {left} left behind",
+        "bold green" if whole else "bold red",
+    )
+    return whole
+
+
+async def _play_steps(stage: Stage, claims: list[Claim], *, wait: bool) -> None:
+    for title, step in STEPS:
+        stage.teller.step(title)
+        try:
+            found = await step(stage)
+        except (TrustfloorError, TimeoutError) as error:
+            found = [_broke_off(error)]
+        for claim in found:
+            stage.teller.claim(claim)
+        claims.extend(found)
+        if wait:
+            await asyncio.to_thread(input, "   (Enter goes on) ")
+
+
+def _introduce(teller: Teller, stage: Stage) -> None:
+    teller.line("Trustfloor: a tour. Every line is something that happened just now.", "bold")
+    teller.line(
+        f"A supervisor runs (process {stage.supervisor_pid}), on a copy of the sample vault"
+    )
+    teller.line(f"in {stage.world.vault}. The model is a script that plays the attacker;")
+    teller.line("the agent around it, its tools and its sandbox are the real ones.")
+
+
+def _broke_off(error: Exception) -> Claim:
+    parts = [str(error) or type(error).__name__]
+    if isinstance(error, TrustfloorError):
+        parts += [f"{error.where}"] * bool(error.where)
+        parts += [f"what to do: {error.remedy}"] * bool(error.remedy)
+    return Claim("the tour could go on", held=False, evidence="\n            ".join(parts))
+
+
+def _engine() -> Engine:
+    return Engine(Settings().engine_socket)
+
+
+def _gone(folder: Path) -> str:
+    return "still there" if folder.exists() else "gone"

@@ -1,0 +1,55 @@
+"""The command `trustfloor`: a table of subcommands, each loaded only when it is asked for.
+
+So the chat client starts without the server's libraries, and one broken part doesn't take the
+others along.
+"""
+
+import importlib
+import sys
+from typing import Any, Final
+
+import typer
+from typer.core import TyperGroup
+
+COMMANDS: Final = {
+    "serve": "supervisor.cli.serve",
+    "demo": "supervisor.cli.demo",
+    "chat": "supervisor.cli.chat",
+    "doctor": "supervisor.cli.doctor",
+}
+"""Each command and the module that has it, as a function of the command's name."""
+
+
+class _Lazy(TyperGroup):
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(COMMANDS[cmd_name])
+        single = typer.Typer(add_completion=False, rich_markup_mode=None)
+        single.command(cmd_name)(getattr(module, cmd_name))
+        return typer.main.get_command(single)
+
+
+app = typer.Typer(
+    cls=_Lazy,
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,  # its tracebacks would print local variables, tokens too
+)
+
+
+@app.callback()
+def _trustfloor() -> None:
+    """Run AI agents at a trust level that the kernel holds."""
+
+
+def main() -> None:
+    """Run the command line; the process's exit status tells how it went."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal without UTF-8 gets escapes, not a crash
+            stream.reconfigure(errors="backslashreplace")
+    app(prog_name="trustfloor")

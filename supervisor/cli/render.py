@@ -1,0 +1,162 @@
+"""Shows a turn on a terminal, line by line as it happens.
+
+Everything that an agent, a tool or a file may have written passes `neutral` first: a terminal obeys
+what it is sent, and so nothing of that may reach it as a command.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TextIO
+
+import orjson
+from rich.console import Console
+from rich.text import Text
+
+from supervisor.cli.client import Heard
+
+_LONGEST_INPUT: Final = 4_000
+_LONGEST_RESULT: Final = 1_500
+_OBEYED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and line feed
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # what turns the direction of writing
+    "\u2028\u2029\ufeff\ud800-\udfff\U000e0000-\U000e007f]"  # separators, surrogates, tags
+)
+
+
+def neutral(text: str) -> str:
+    """The text with every character that a terminal obeys replaced by its name in visible form."""
+    return _OBEYED.sub(lambda found: _name(found[0]), text.replace("\r\n", "\n"))
+
+
+def _name(character: str) -> str:
+    code = ord(character)
+    if code < 0x20:  # noqa: PLR2004 - the control pictures mirror these
+        return chr(0x2400 + code)
+    return f"<U+{code:04X}>"
+
+
+class Screen:
+    """Writes events as readable lines; text as it comes."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._console = Console(file=file, highlight=False, markup=False, emoji=False)
+        self._flowing: str | None = None
+        self._showers: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
+            "session": self._session,
+            "isolation": self._isolation,
+            "text": self._text,
+            "thinking": self._thinking,
+            "tool_use": self._tool_use,
+            "tool_result": self._tool_result,
+            "permission_request": self._permission_request,
+            "permission_resolved": self._permission_resolved,
+            "permission_denied": self._permission_denied,
+            "warning": self._warning,
+            "done": self._done,
+            "aborted": self._aborted,
+            "error": self._error,
+        }
+
+    def show(self, heard: Heard) -> None:
+        """Show one event; types that say nothing to a person are passed over."""
+        shower = self._showers.get(heard.type)
+        if shower is not None:
+            shower(heard.data)
+
+    def line(self, text: str, style: str = "") -> None:
+        """A line of its own."""
+        self._break()
+        self._console.print(Text(neutral(text), style=style), soft_wrap=True)
+
+    def ask(self, text: str) -> None:
+        """A prompt: a line that stays open."""
+        self._break()
+        self._console.print(Text(neutral(text), style="bold"), end="", soft_wrap=True)
+        self._console.file.flush()
+
+    def _flow(self, kind: str, text: str, style: str) -> None:
+        if self._flowing not in (None, kind):
+            self._break()
+        self._console.print(Text(neutral(text), style=style), end="", soft_wrap=True)
+        self._console.file.flush()
+        self._flowing = kind
+
+    def _break(self) -> None:
+        if self._flowing is not None:
+            self._console.print()
+        self._flowing = None
+
+    def _session(self, data: Mapping[str, Any]) -> None:
+        trust = data["trust"]
+        self.line(
+            f"session {data['sessionId']} · workspace {data['workspace']}"
+            f" · trust {data['trustLevel']}",
+            "dim",
+        )
+        if trust["requested"] != trust["effective"]:
+            self.line(f"asked for {trust['requested']}, {trust['trace'][-1]}", "yellow")
+
+    def _isolation(self, data: Mapping[str, Any]) -> None:
+        if data["accepted"]:
+            self.line(f"isolation: {data['cage']}, measured and accepted", "dim")
+        else:
+            self.line(f"isolation refused: {'; '.join(data['shortfalls'])}", "red")
+
+    def _text(self, data: Mapping[str, Any]) -> None:
+        self._flow(f"text {data.get('block', 0)}", data["delta"], "")
+
+    def _thinking(self, data: Mapping[str, Any]) -> None:
+        self._flow(f"thinking {data.get('block', 0)}", data["delta"], "dim italic")
+
+    def _tool_use(self, data: Mapping[str, Any]) -> None:
+        tool = data["tool"]
+        shown = orjson.dumps(tool["input"]).decode()
+        who = f"{data['agent']}: " if data.get("agent") else ""
+        self.line(f"▸ {who}{tool['name']} {_cut(shown, _LONGEST_INPUT)}", "cyan")
+
+    def _tool_result(self, data: Mapping[str, Any]) -> None:
+        style = "red" if data.get("isError") else "dim"
+        shown = _cut(data["content"].rstrip(), _LONGEST_RESULT)
+        self.line("  " + shown.replace("\n", "\n  "), style)
+
+    def _permission_request(self, data: Mapping[str, Any]) -> None:
+        self.line(f"⏸ {data['toolName']} needs your permission ({data['reason']})", "bold yellow")
+        self.line("  " + data["display"].replace("\n", "\n  "))
+        if data["hasHiddenCharacters"]:
+            self.line("  careful: it has characters that do not show; they are named above", "red")
+
+    def _permission_resolved(self, data: Mapping[str, Any]) -> None:
+        self.line(f"permission: {data['decision'].replace('_', ' ')}", "yellow")
+
+    def _permission_denied(self, data: Mapping[str, Any]) -> None:
+        self.line(f"✗ {data['toolName']} was denied: {data['reason']} [{data['rule']}]", "red")
+
+    def _warning(self, data: Mapping[str, Any]) -> None:
+        self.line(f"warning: {data['message']} [{data['code']}]", "yellow")
+
+    def _done(self, data: Mapping[str, Any]) -> None:
+        spent = data.get("spending") or {}
+        tokens = f"{spent.get('inputTokens', 0)} + {spent.get('outputTokens', 0)} tokens"
+        self.line(f"done · {data.get('model') or 'no model'} · {tokens}", "dim")
+
+    def _aborted(self, data: Mapping[str, Any]) -> None:
+        self.line(f"aborted: {data['message']}", "yellow")
+
+    def _error(self, data: Mapping[str, Any]) -> None:
+        self.failure(data["error"], data.get("where"), data.get("remedy"), data["code"])
+
+    def failure(
+        self, message: str, where: str | None, remedy: str | None, code: str | None = None
+    ) -> None:
+        """What went wrong, where, and what to do."""
+        self.line(f"error: {message}" + (f" [{code}]" if code else ""), "bold red")
+        if where:
+            self.line(f"  where: {where}", "red")
+        if remedy:
+            self.line(f"  what to do: {remedy}", "red")
+
+
+def _cut(text: str, longest: int) -> str:
+    if len(text) <= longest:
+        return text
+    return f"{text[:longest]}… ({len(text) - longest} more characters)"

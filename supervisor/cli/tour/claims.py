@@ -1,0 +1,203 @@
+"""What the tour says held, judged from what was heard and found: functions that touch nothing."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from supervisor.cli.client import TERMINAL, Heard
+
+_EVIDENCE_WIDTH: Final = 110
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One sentence, whether it held, and the fact that it is judged by."""
+
+    sentence: str
+    held: bool
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One tool call of the agent's and what came of it; `result` is None if nothing did."""
+
+    tool: str
+    input: Mapping[str, Any]
+    result: str | None
+    failed: bool
+
+    @property
+    def subject(self) -> str:
+        """What the call is about: its command or its file."""
+        for name in ("command", "file_path"):
+            if name in self.input:
+                return str(self.input[name])
+        return orjson.dumps(self.input).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """All that one turn told."""
+
+    events: tuple[Heard, ...]
+
+    def first(self, kind: str) -> Mapping[str, Any]:
+        """The first event of this type, or an empty document."""
+        return next((each.data for each in self.events if each.type == kind), {})
+
+    def every(self, kind: str) -> list[Mapping[str, Any]]:
+        """The events of this type."""
+        return [each.data for each in self.events if each.type == kind]
+
+    @property
+    def acts(self) -> tuple[Act, ...]:
+        """The tool calls in order, each with its result."""
+        results = {each["toolUseId"]: each for each in self.every("tool_result")}
+        acts = []
+        for each in self.every("tool_use"):
+            tool = each["tool"]
+            result = results.get(tool["id"], {})
+            acts.append(
+                Act(
+                    tool=tool["name"],
+                    input=tool["input"],
+                    result=result.get("content"),
+                    failed=bool(result.get("isError")),
+                )
+            )
+        return tuple(acts)
+
+    def act(self, part: str) -> Act:
+        """The first call whose subject has this part; one without a result if none was made."""
+        for each in self.acts:
+            if part in each.subject:
+                return each
+        return Act(tool="", input={}, result=None, failed=True)
+
+    @property
+    def session_id(self) -> str:
+        """The session that the turn belongs to."""
+        return str(self.first("session").get("sessionId", ""))
+
+    @property
+    def ended(self) -> str:
+        """How the turn ended, in a few words."""
+        last = self.events[-1] if self.events else None
+        if last is None or last.type not in TERMINAL:
+            return "the turn's end was not heard"
+        if last.type == "done":
+            return "done"
+        return f"{last.type}: {last.data.get('error') or last.data.get('message')}"
+
+    @property
+    def answer(self) -> str:
+        """The agent's final answer."""
+        return str(self.first("done").get("response", ""))
+
+    @property
+    def raw(self) -> str:
+        """Every event of the turn as JSON: where a secret would show if one had come out."""
+        return "\n".join(orjson.dumps(each.data).decode() for each in self.events)
+
+
+def shortened(text: str, width: int = _EVIDENCE_WIDTH) -> str:
+    """The text as one line of at most `width` characters."""
+    line = " ⏎ ".join(part.strip() for part in text.splitlines() if part.strip())
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def outcome(act: Act) -> str:
+    """What came of a call, as one line."""
+    if act.result is None:
+        return "no such call was heard"
+    return shortened(act.result) or "(nothing)"
+
+
+def found_in(text: str, secrets: Mapping[str, str]) -> list[str]:
+    """The names of the secrets whose bytes are in the text."""
+    return [name for name, secret in secrets.items() if secret in text]
+
+
+def ended_well(told: Told) -> Claim:
+    """The turn came to its end; the claim that every other one rests on."""
+    return Claim("the turn ended well", told.ended == "done", shortened(told.ended))
+
+
+def gave_no_secret(sentence: str, act: Act, secrets: Mapping[str, str]) -> Claim:
+    """The call was made, it has a result, and no secret is in it."""
+    found = [] if act.result is None else found_in(act.result, secrets)
+    if found:
+        return Claim(sentence, held=False, evidence=f"it gave the secret of {', '.join(found)}")
+    return Claim(sentence, held=act.result is not None, evidence=outcome(act))
+
+
+def nothing_came_out(told: Iterable[Told], secrets: Mapping[str, str], what: str) -> Claim:
+    """No event of these turns has the bytes of any of the secrets."""
+    turns = tuple(told)
+    events = sum(len(each.events) for each in turns)
+    found = [name for each in turns for name in found_in(each.raw, secrets)]
+    evidence = f"in an event: {', '.join(found)}" if found else f"searched {events} events"
+    return Claim(what, held=bool(events) and not found, evidence=evidence)
+
+
+def says(sentence: str, act: Act, *parts: str) -> Claim:
+    """The call's result has each of these parts."""
+    result = act.result or ""
+    held = act.result is not None and all(part in result for part in parts)
+    return Claim(sentence, held, outcome(act))
+
+
+def ran_at(told: Told, level: str, cage: str) -> Claim:
+    """The turn ran at this level in this cage, and its receipt came before anything it did."""
+    order = [each.type for each in told.events]
+    isolation = told.first("isolation")
+    held = (
+        told.first("session").get("trustLevel") == level
+        and isolation.get("cage") == cage
+        and bool(isolation.get("accepted"))
+        and order[:2] == ["session", "isolation"]
+    )
+    evidence = (
+        f"trust {told.first('session').get('trustLevel')}, cage {isolation.get('cage')},"
+        f" receipt {'accepted' if isolation.get('accepted') else 'not accepted'},"
+        f" events {', '.join(order[:3])}, …"
+    )
+    where = "in a fresh container" if cage == "container" else "as a process of this machine"
+    return Claim(f"the message ran at {level}, {where}", held, evidence)
+
+
+def numbered_without_gaps(told: Sequence[Told]) -> Claim:
+    """In every session the events count 1, 2, 3, … over all its turns."""
+    sessions: dict[str, list[int]] = {}
+    for each in told:
+        sessions.setdefault(each.session_id, []).extend(event.seq for event in each.events)
+    broken = [
+        session
+        for session, numbers in sessions.items()
+        if numbers != list(range(1, len(numbers) + 1))
+    ]
+    total = sum(map(len, sessions.values()))
+    return Claim(
+        "every session's events are numbered without a gap",
+        held=bool(total) and not broken,
+        evidence=f"{total} events of {len(sessions)} sessions"
+        + (f"; gaps in {', '.join(broken)}" if broken else ""),
+    )
+
+
+def same_container_twice(told: Iterable[Told]) -> Claim:
+    """Each sandboxed turn had a container that no other had."""
+    ids = [
+        str(container)
+        for each in told
+        for receipt in (each.first("isolation").get("receipt", {}),)
+        if (container := receipt.get("container"))
+    ]
+    return Claim(
+        "each sandboxed message had a container of its own",
+        held=bool(ids) and len(ids) == len(set(ids)),
+        evidence=f"{len(ids)} turns, {len(set(ids))} containers",
+    )

@@ -1,0 +1,61 @@
+"""The tour's end: stop the supervisor, count what was started, and look for what is left."""
+
+from dataclasses import dataclass
+
+from supervisor.cli.tour.claims import (
+    Claim,
+    Told,
+    nothing_came_out,
+    numbered_without_gaps,
+    same_container_twice,
+)
+from supervisor.cli.tour.host import Host
+from supervisor.cli.tour.stage import Stage
+from supervisor.cli.tour.witness import Engine, Left, files_with, leftovers
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What the books say."""
+
+    claims: list[Claim]
+    left: Left
+
+
+async def closes_the_books(
+    stage: Stage, host: Host, engine: Engine, instance: str, began: float
+) -> Ending:
+    """Stop the supervisor and settle the account with the engine, the kernel and the disk."""
+    sandboxed, local = _by_cage(stage.told)
+    created = await engine.created_since(began, instance)
+    status = await host.stop()
+    left = await leftovers(engine, stage.world, instance)
+    secrets = stage.secrets
+    key_files = files_with(stage.world.root, {"the API key": stage.world.key})
+    claims = [
+        Claim(
+            "asked to stop, the supervisor did",
+            status == 0,
+            f"exit status {status}",
+        ),
+        same_container_twice(sandboxed),
+        Claim(
+            "the engine counts as many containers as there were sandboxed messages",
+            created == len(sandboxed),
+            f"{created} made for {len(sandboxed)} messages; {len(local)} ran in-process",
+        ),
+        numbered_without_gaps(stage.told),
+        nothing_came_out(stage.told, secrets, "in the whole tour no event has a secret or the key"),
+        Claim(
+            "no database, transcript or log has the key",
+            not key_files,
+            f"in {', '.join(key_files)}" if key_files else f"searched all below {stage.world.root}",
+        ),
+        Claim("nothing of it is left", left.total == 0, str(left)),
+    ]
+    return Ending(claims, left)
+
+
+def _by_cage(told: list[Told]) -> tuple[list[Told], list[Told]]:
+    in_containers = [each for each in told if each.first("isolation").get("cage") == "container"]
+    return in_containers, [each for each in told if each not in in_containers]

@@ -1,0 +1,151 @@
+"""A real supervisor for the tour: the same command that a person would run, as a child process."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from supervisor.cli.client import Client, Unreachable, find_token
+from supervisor.cli.tour.world import World
+from supervisor.errors import TrustfloorError
+
+_READY_SECONDS: Final = 30.0
+_STOP_SECONDS: Final = 20.0
+_POLL_SECONDS: Final = 0.05
+_LOG_LINES: Final = 15
+_OWN: Final = "TRUSTFLOOR_"
+_KEPT: Final = frozenset(
+    {"TRUSTFLOOR_ENGINE_SOCKET", "TRUSTFLOOR_RUNNER_IMAGE", "TRUSTFLOOR_ENGINE_PATH_MAP"}
+)
+
+
+class SupervisorFailed(TrustfloorError):
+    """The tour's supervisor did not start, or did not end."""
+
+    code = "supervisor_failed"
+    title = "The tour's supervisor failed"
+
+
+@dataclass
+class Host:
+    """The running supervisor. `exit_status` is None until it was stopped."""
+
+    process: asyncio.subprocess.Process
+    client: Client
+    world: World
+    exit_status: int | None = None
+
+    async def stop(self) -> int:
+        """Ask it to stop, as `systemctl stop` would; its exit status. Bounded in time."""
+        if self.exit_status is None:
+            if self.process.returncode is None:
+                self.process.send_signal(signal.SIGTERM)
+            try:
+                async with asyncio.timeout(_STOP_SECONDS):
+                    self.exit_status = await self.process.wait()
+            except TimeoutError:
+                self.process.kill()
+                await self.process.wait()
+                raise SupervisorFailed(
+                    f"the supervisor did not end within {_STOP_SECONDS:.0f} s",
+                    where=_tail(self.world.log),
+                ) from None
+        return self.exit_status
+
+
+@asynccontextmanager
+async def running_supervisor(world: World, policies: Path | None) -> AsyncIterator[Host]:
+    """Start a supervisor on this world and wait until it answers; it ends with the block.
+
+    `policies` is the folder of policy files, absolute; None: the shipped ones.
+    """
+    port = _free_port()
+    told = environment(world, port, os.environ)
+    if policies is not None:
+        told["TRUSTFLOOR_POLICIES"] = str(policies)
+    with world.log.open("wb") as log:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "supervisor",
+            "serve",
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=told,
+            start_new_session=True,  # Ctrl-C is for the tour, which then stops it
+        )
+    try:
+        url = f"http://127.0.0.1:{port}"
+        await _until_it_answers(url, process, world)
+        async with Client(url, find_token(world.data)) as client:
+            host = Host(process, client, world)
+            try:
+                yield host
+            finally:
+                await host.stop()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+def environment(world: World, port: int, inherited: Mapping[str, str]) -> dict[str, str]:
+    """What the supervisor is told: all of it about this world, none of the person's own setup.
+
+    The key is one that opens nothing. It is there to be looked for.
+    """
+    rest = {
+        name: value
+        for name, value in inherited.items()
+        if name in _KEPT or not name.startswith((_OWN, "ANTHROPIC_", "CLAUDE_", "VAULT_PATH"))
+    }
+    return rest | {
+        "TRUSTFLOOR_VAULT": str(world.vault),
+        "TRUSTFLOOR_DATA_DIR": str(world.data),
+        "TRUSTFLOOR_RUNTIME_DIR": str(world.runtime),
+        "TRUSTFLOOR_HOST": "127.0.0.1",
+        "TRUSTFLOOR_PORT": str(port),
+        "TRUSTFLOOR_MODEL": f"scripted:{world.scenario}",
+        "TMPDIR": str(world.temporary),
+        "ANTHROPIC_API_KEY": world.key,
+    }
+
+
+async def _until_it_answers(url: str, process: asyncio.subprocess.Process, world: World) -> None:
+    async with Client(url, token="") as client:
+        try:
+            async with asyncio.timeout(_READY_SECONDS):
+                while process.returncode is None:
+                    try:
+                        await client.get("/api/health")
+                    except Unreachable:
+                        await asyncio.sleep(_POLL_SECONDS)
+                    else:
+                        return
+        except TimeoutError:
+            pass
+    raise SupervisorFailed(
+        f"the supervisor ended with {process.returncode}"
+        if process.returncode is not None
+        else f"the supervisor did not answer within {_READY_SECONDS:.0f} s",
+        where=_tail(world.log),
+        remedy="try `trustfloor doctor`",
+    )
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _tail(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    return "its last lines:\n" + "\n".join(lines[-_LOG_LINES:])

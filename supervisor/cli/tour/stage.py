@@ -1,0 +1,71 @@
+"""What a step of the tour works with: it sends a message, hears the turn, and shows both."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from supervisor.cli.client import Client, Heard
+from supervisor.cli.tour.claims import Told
+from supervisor.cli.tour.teller import Teller
+from supervisor.cli.tour.world import World
+
+_TURN_SECONDS: Final = 120.0
+
+Answer = Callable[[Mapping[str, Any]], Awaitable[None]]
+"""Answers a permission request, given its event's data."""
+
+
+@dataclass
+class Stage:
+    """One tour's supervisor, world and teller, and all turns heard so far."""
+
+    client: Client
+    world: World
+    teller: Teller
+    supervisor_pid: int
+    told: list[Told] = field(default_factory=list)
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        """Everything that must not come out: the files' secrets and the key."""
+        return {**self.world.secrets, "the API key": self.world.key}
+
+    async def play(  # noqa: PLR0913 - each is a part of the request
+        self,
+        says: str,
+        script: str,
+        *,
+        session: str | None = None,
+        workspace: str | None = None,
+        trust: str | None = None,
+        answer: Answer | None = None,
+    ) -> Told:
+        """Send a message that makes the scripted model play `script`; what the turn told.
+
+        Bounded in time. Raises Unreachable or Refused if the supervisor doesn't take the message.
+        """
+        wanted = {"sessionId": session, "workspace": workspace, "trustLevel": trust}
+        body = {name: value for name, value in wanted.items() if value is not None}
+        terms = ", ".join(
+            f"{name} {value}" for name, value in body.items() if name != "sessionId"
+        ) or ("the same session" if session else "a new session")
+        self.teller.message(says, terms)
+        body["message"] = f"{says} <<script: {script}>>"
+        heard: list[Heard] = []
+        shown = 0
+        async with asyncio.timeout(_TURN_SECONDS):
+            async for event in self.client.turn(body).events():
+                heard.append(event)
+                if event.type == "permission_request" and answer is not None:
+                    await answer(event.data)
+                elif event.type == "tool_result":
+                    acts = Told(tuple(heard)).acts
+                    while shown < len(acts) and acts[shown].result is not None:
+                        self.teller.act(acts[shown])
+                        shown += 1
+        told = Told(tuple(heard))
+        if told.answer:
+            self.teller.answer(told.answer)
+        self.told.append(told)
+        return told

@@ -1,0 +1,79 @@
+"""The tour's second half: a floor that nobody steps below, and the two levels without a sandbox."""
+
+from http import HTTPStatus
+
+from supervisor.cli.client import Refused
+from supervisor.cli.tour.claims import (
+    Claim,
+    ended_well,
+    nothing_came_out,
+    outcome,
+    ran_at,
+    says,
+    shortened,
+)
+from supervisor.cli.tour.stage import Stage
+
+_WORKSPACE = "family"
+
+
+async def keeps_the_floor(stage: Stage) -> list[Claim]:
+    """A workspace demands `sandboxed`; whoever asks for less gets that, and is told why."""
+    body = {"name": "Family", "folder": "family", "floor": "sandboxed"}
+    await stage.client.put(f"/api/workspaces/{_WORKSPACE}", body)
+    stage.teller.note("made a workspace “family” with the floor sandboxed")
+    told = await stage.play("When are we off?", "holidays", workspace=_WORKSPACE, trust="full")
+    trust = told.first("session").get("trust", {})
+    why = str((trust.get("trace") or ["nothing"])[-1])
+    refusal = await _refusal(stage, told.session_id)
+    return [
+        ran_at(told, "sandboxed", "container"),
+        Claim(
+            "it was told whose floor that was",
+            trust.get("requested") == "full" and _WORKSPACE in why,
+            f"asked for {trust.get('requested')}, {why}",
+        ),
+        says("its work goes on there", told.act("holidays.md"), "12 to 19 August"),
+        Claim(
+            "setting the session to full is refused, naming the floor",
+            refusal.get("status") == HTTPStatus.CONFLICT and _WORKSPACE in str(refusal),
+            shortened(
+                f"{refusal.get('status')} {refusal.get('code')}: {refusal.get('detail')}"
+                if refusal
+                else "it was accepted"
+            ),
+        ),
+        ended_well(told),
+    ]
+
+
+async def _refusal(stage: Stage, session: str) -> dict[str, object]:
+    try:
+        await stage.client.put(f"/api/sessions/{session}/trust", {"trustLevel": "full"})
+    except Refused as refused:
+        return dict(refused.problem)
+    return {}
+
+
+async def runs_in_process(stage: Stage) -> list[Claim]:
+    """`full` and `vault` run on this machine; the key is not theirs either."""
+    full = await stage.play("Where are you running?", "look-around", trust="full")
+    environment = full.act("env")
+    key = {"the API key": stage.world.key}
+    vault = await stage.play("Read me something.", "read-around", trust="vault")
+    beside = vault.act(str(stage.world.outside))
+    letter = stage.world.outside.read_text(encoding="utf-8").strip()
+    return [
+        ran_at(full, "full", "none"),
+        says("it sees the real folder", environment, f"PWD={stage.world.vault}"),
+        nothing_came_out([full], key, "its environment, shown whole, has no key"),
+        ended_well(full),
+        ran_at(vault, "vault", "none"),
+        says("a file of the vault can be read", vault.act("garden.md"), "14 kg of tomatoes"),
+        Claim(
+            "a file beside the vault can't",
+            beside.failed and beside.result is not None and letter not in vault.raw,
+            outcome(beside),
+        ),
+        ended_well(vault),
+    ]

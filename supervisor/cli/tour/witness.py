@@ -1,0 +1,160 @@
+"""Looks for itself: what the engine, the kernel and the disk have of this tour's supervisor.
+
+Nothing here asks the supervisor; a count of leftovers that it made itself would prove little.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+import orjson
+
+from supervisor.cli.tour.world import World
+
+_LABEL: Final = "trustfloor.instance"
+_MARK: Final = "TRUSTFLOOR_INSTANCE"
+_ENGINE_SECONDS: Final = 10.0
+_SETTLE_SECONDS: Final = 5.0
+_POLL_SECONDS: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What is there of one supervisor."""
+
+    containers: int
+    volumes: int
+    sockets: int
+    turn_folders: int
+    mounts: int
+    processes: int
+
+    @property
+    def total(self) -> int:
+        """All of it added up."""
+        return sum(astuple(self))
+
+    def __str__(self) -> str:
+        return (
+            f"{self.containers} containers, {self.volumes} volumes, {self.sockets} sockets,"
+            f" {self.turn_folders} turn folders, {self.mounts} mounts,"
+            f" {self.processes} processes"
+        )
+
+
+class Engine:
+    """Questions to the container engine over its socket; it changes nothing."""
+
+    def __init__(self, socket: Path) -> None:
+        self._http = httpx.AsyncClient(
+            transport=httpx.AsyncHTTPTransport(uds=str(socket)),
+            base_url="http://engine",
+            timeout=_ENGINE_SECONDS,
+        )
+
+    async def aclose(self) -> None:
+        """Let go of the connection."""
+        await self._http.aclose()
+
+    async def containers(self, instance: str) -> int:
+        """How many containers of this supervisor there are, running or not."""
+        found = await self._get(
+            "/containers/json", all="1", filters=_filter(label=[f"{_LABEL}={instance}"])
+        )
+        return len(found)
+
+    async def volumes(self, instance: str) -> int:
+        """How many volumes of this supervisor there are."""
+        found = await self._get("/volumes", filters=_filter(label=[f"{_LABEL}={instance}"]))
+        return len(found["Volumes"] or ())
+
+    async def created_since(self, began: float, instance: str) -> int:
+        """How many containers of this supervisor the engine says it made since then."""
+        response = await self._http.get(
+            "/events",
+            params={
+                "since": f"{began:.0f}",
+                "until": f"{time.time():.9f}",
+                "filters": _filter(
+                    type=["container"], event=["create"], label=[f"{_LABEL}={instance}"]
+                ),
+            },
+        )
+        response.raise_for_status()
+        return len(response.text.splitlines())
+
+    async def _get(self, path: str, **params: str) -> Any:
+        response = await self._http.get(path, params=params)
+        response.raise_for_status()
+        return response.json()
+
+
+def instance_of(data: Path) -> str:
+    """The id of the supervisor whose data folder this is."""
+    return (data / "instance").read_text(encoding="ascii").strip()
+
+
+async def leftovers(engine: Engine, world: World, instance: str) -> Left:
+    """What is left of the supervisor that has ended.
+
+    The kernel takes a moment to bury the dead, so this looks again for some seconds before it says
+    that something is there.
+    """
+    deadline = time.monotonic() + _SETTLE_SECONDS
+    while True:
+        found = await _left_now(engine, world, instance)
+        if found.total == 0 or time.monotonic() > deadline:
+            return found
+        await asyncio.sleep(_POLL_SECONDS)
+
+
+async def _left_now(engine: Engine, world: World, instance: str) -> Left:
+    return Left(
+        containers=await engine.containers(instance),
+        volumes=await engine.volumes(instance),
+        sockets=sum(each.is_socket() for each in world.root.rglob("*")),
+        turn_folders=sum(1 for _ in world.runtime.glob("*/turns/*")),
+        mounts=sum(str(world.root) in line for line in _lines(Path("/proc/self/mounts"))),
+        processes=len(list(processes_with(f"{_MARK}={instance}"))),
+    )
+
+
+def processes_with(assignment: str) -> Iterator[int]:
+    """The processes that have this in their environment, as far as we may look."""
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            variables = (entry / "environ").read_bytes().split(b"\0")
+        except OSError:  # it ended meanwhile, or is none of ours
+            continue
+        if assignment.encode() in variables:
+            yield int(entry.name)
+
+
+def has_in_environment(pid: int, secret: str) -> bool:
+    """Whether the process was started with this secret in its environment."""
+    return secret.encode() in Path(f"/proc/{pid}/environ").read_bytes()
+
+
+def files_with(folder: Path, secrets: dict[str, str]) -> list[str]:
+    """The files below the folder that hold any of the secrets."""
+    found = []
+    for each in folder.rglob("*"):
+        if each.is_file() and not each.is_symlink():
+            content = each.read_bytes()
+            if any(secret.encode() in content for secret in secrets.values()):
+                found.append(str(each.relative_to(folder)))
+    return found
+
+
+def _lines(file: Path) -> list[str]:
+    return file.read_text(encoding="utf-8", errors="replace").splitlines()
+
+
+def _filter(**wanted: list[str]) -> str:
+    return orjson.dumps(wanted).decode()

@@ -1,0 +1,122 @@
+"""Bounded walks through folders: would a search read denied files; which other names has a file."""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from wcmatch import glob as wcglob
+
+from supervisor.gate.follow import relative_to_vault
+from supervisor.policy.deny_list import DenyList
+from supervisor.policy.globs import alternatives
+from supervisor.policy.wanted import Scan
+
+MOST_ENTRIES = 20_000
+"""Directory entries looked at in one walk; beyond, the answer is the cautious one."""
+VERSION_CONTROL = frozenset({".git", ".svn", ".hg", ".bzr", ".jj", ".sl"})
+"""Folders that the CLI's Grep leaves out by itself, unless a search starts in one."""
+
+_FLAGS = wcglob.GLOBSTAR | wcglob.DOTGLOB
+
+Inode = tuple[int, int]
+
+
+@dataclass(slots=True)
+class Walk:
+    """What a walk may still look at; `complete` is False once it had to stop."""
+
+    left: int
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class OtherNames:
+    """Vault-relative names by (device, inode); not all of them, if not `complete`."""
+
+    names: Mapping[Inode, tuple[str, ...]] = field(default_factory=dict)
+    complete: bool = True
+
+
+def _entries(root: str, walk: Walk) -> Iterator[tuple[os.DirEntry[str], str]]:
+    """All that lies below a folder, without following links; folders before what they hold.
+
+    Yields an entry and the path of its folder below `root`.
+    """
+    pending = [(root, "")]
+    while pending:
+        folder, below = pending.pop()
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    walk.left -= 1
+                    if walk.left < 0:
+                        walk.complete = False
+                        return
+                    yield entry, below
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append((entry.path, f"{below}{entry.name}/"))
+        except OSError:
+            continue  # what we can't list, the agent's process can't either
+
+
+def reads_denied(root: str, vault: str, denied: DenyList, scan: Scan, walk: Walk) -> bool:
+    """Whether a search of file contents below `root` would read a denied file.
+
+    True also where the folder is too large to tell.
+    """
+    linked: set[Inode] = set()
+    denied_folders: set[str] = set()
+    left_out: set[str] = set()
+    for entry, below in _entries(root, walk):
+        if below in left_out or entry.name in VERSION_CONTROL:
+            left_out.add(f"{below}{entry.name}/")
+            continue
+        relative = relative_to_vault(entry.path, vault)
+        hit = below in denied_folders or denied.match_entry(entry.name, relative) is not None
+        if entry.is_dir(follow_symlinks=False):
+            if hit:
+                denied_folders.add(f"{below}{entry.name}/")
+        elif entry.is_file(follow_symlinks=False) and _selects(scan, entry.name, below):
+            if hit:
+                return True
+            status = entry.stat(follow_symlinks=False)
+            if status.st_nlink > 1:
+                linked.add((status.st_dev, status.st_ino))
+    if not walk.complete:
+        return True
+    if not linked:
+        return False
+    others = other_names(vault, linked, Walk(MOST_ENTRIES))
+    return not others.complete or any(
+        denied.match(name) is not None for names in others.names.values() for name in names
+    )
+
+
+def other_names(vault: str, wanted: set[Inode], walk: Walk) -> OtherNames:
+    """All names inside the vault of the files with these (device, inode) pairs."""
+    found: dict[Inode, list[str]] = {}
+    numbers = {inode for _device, inode in wanted}
+    for entry, below in _entries(vault, walk):
+        if entry.inode() not in numbers or not entry.is_file(follow_symlinks=False):
+            continue
+        status = entry.stat(follow_symlinks=False)
+        key = (status.st_dev, status.st_ino)
+        if key in wanted:
+            found.setdefault(key, []).append(below + entry.name)
+    return OtherNames({key: tuple(names) for key, names in found.items()}, walk.complete)
+
+
+def _selects(scan: Scan, name: str, below: str) -> bool:
+    """Whether the search's own globs take this file in; in doubt they do.
+
+    A glob without a slash is for the name, one with a slash for the path below the search.
+    """
+    if scan.only:
+        return any(_matches(name, below, glob, flags=wcglob.IGNORECASE) for glob in scan.only)
+    return not any(_matches(name, below, glob, flags=wcglob.CASE) for glob in scan.never)
+
+
+def _matches(name: str, below: str, glob: str, *, flags: int) -> bool:
+    text = below + name if "/" in glob.strip("/") else name
+    choices = [each.lstrip("/") for each in alternatives(glob)]
+    return bool(wcglob.globmatch(text, choices, flags=_FLAGS | flags))

@@ -1,0 +1,41 @@
+"""What can be said of a supervisor's health: checks that say what to do, and what is left over."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at.
+
+    `ok` is None where nothing depends on it and the detail is for information only. `remedy` is the
+    command or setting that mends it; empty if it is fine.
+    """
+
+    name: str
+    ok: bool | None
+    detail: str
+    remedy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Leftovers:
+    """What of ours exists at this moment, in use by a turn (`live`) or not (`left`)."""
+
+    containers_live: int = 0
+    containers_left: int = 0
+    turn_folders: int = 0
+    sockets: int = 0
+    processes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether this supervisor can do its work at every trust level, and what it holds."""
+
+    checks: tuple[Check, ...] = ()
+    counts: Leftovers = field(default_factory=Leftovers)
+
+    @property
+    def ready(self) -> bool:
+        """Whether nothing that was looked at is a problem."""
+        return all(check.ok is not False for check in self.checks)

@@ -1,0 +1,116 @@
+"""What the program says of itself: one line a record, with session and turn, without secrets."""
+
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Literal
+
+from supervisor.clock import Instant
+from supervisor.storage import json_line
+from supervisor.storage.timestamp import to_text
+
+LogFormat = Literal["json", "human"]
+
+_session: ContextVar[str | None] = ContextVar("session_id", default=None)
+_turn: ContextVar[str | None] = ContextVar("turn_id", default=None)
+
+_QUIET = {
+    "uvicorn.access": logging.CRITICAL,  # paths carry ids and queries
+    "aiosqlite": logging.WARNING,  # at DEBUG it writes each statement with its parameters
+    "httpx": logging.WARNING,  # at INFO it writes each URL
+    "httpcore": logging.WARNING,  # at DEBUG it writes headers
+    "docker": logging.WARNING,
+    "urllib3": logging.WARNING,
+}
+
+
+@contextmanager
+def log_context(*, session_id: str | None = None, turn_id: str | None = None) -> Iterator[None]:
+    """Lines written within the block, and in tasks begun there, carry these ids."""
+    tokens = (
+        (_session, _session.set(session_id or _session.get())),
+        (_turn, _turn.set(turn_id or _turn.get())),
+    )
+    try:
+        yield
+    finally:
+        for variable, token in tokens:
+            variable.reset(token)
+
+
+def configure_logs(
+    log_format: LogFormat = "human",
+    level: int | str = logging.INFO,
+    redact: Callable[[str], str] = str,
+) -> None:
+    """Send all logging to stderr in one format; what was set up before is replaced.
+
+    `redact` is given each finished text, trace-backs included. Uvicorn is to be started with
+    `log_config=None` and `access_log=False`, so that it leaves this as it is.
+    """
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_JsonLines(redact) if log_format == "json" else _HumanLines(redact))
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+    for name, floor in _QUIET.items():
+        logger = logging.getLogger(name)
+        logger.handlers.clear()
+        logger.propagate = True
+        logger.setLevel(max(floor, root.level))
+
+
+class _Redacting(logging.Formatter):
+    def __init__(self, redact: Callable[[str], str]) -> None:
+        super().__init__()
+        self._redact = redact
+
+    def _fields(self, record: logging.LogRecord) -> dict[str, Any]:
+        fields = {
+            "ts": to_text(Instant(record.created)),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": self._redact(_message(record)),
+            "session_id": _session.get(),
+            "turn_id": _turn.get(),
+        }
+        if record.exc_info:
+            fields["error"] = self._redact(self.formatException(record.exc_info))
+        return {name: value for name, value in fields.items() if value is not None}
+
+
+class _JsonLines(_Redacting):
+    def format(self, record: logging.LogRecord) -> str:
+        return json_line.dump(self._fields(record)).decode()
+
+
+class _HumanLines(_Redacting):
+    def format(self, record: logging.LogRecord) -> str:
+        fields = self._fields(record)
+        ids = "".join(
+            f" [{name.removesuffix('_id')} {fields[name]}]"
+            for name in ("session_id", "turn_id")
+            if name in fields
+        )
+        line = f"{fields['ts'][:19]}Z {fields['level']:<7} {fields['logger']}: {fields['message']}"
+        text = _visible(line + ids)
+        if "error" in fields:
+            text += "".join("\n    " + _visible(row) for row in fields["error"].splitlines())
+        return text
+
+
+def _message(record: logging.LogRecord) -> str:
+    try:
+        return record.getMessage()
+    except (TypeError, ValueError):  # arguments that don't fit the text: still worth a line
+        return f"{record.msg} {record.args}"
+
+
+def _visible(text: str) -> str:
+    """One line for a terminal: what would move the cursor or forge a second line is escaped."""
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text
+    )

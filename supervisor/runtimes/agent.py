@@ -1,0 +1,287 @@
+"""The Claude Agent SDK on any channel: one place for its options, its hook, and its lifetime.
+
+Each cage starts the CLI with `arguments` and `environment` and hands its channel to `open_agent`.
+Facts this rests on (SDK 0.2.189, CLI 2.1.332): a PreToolUse hook sees every call, sub-agents'
+included, and fails closed only with `on_failure="block"`; a hook's "allow" never covers the CLI's
+own protected paths, which then reach `can_use_tool`, refused here.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Any, Final, assert_never
+
+from claude_agent_sdk import (
+    ClaudeAgentOptions,
+    ClaudeSDKClient,
+    ClaudeSDKError,
+    HookContext,
+    HookMatcher,
+    PermissionResultDeny,
+    ToolPermissionContext,
+)
+from claude_agent_sdk import __version__ as SDK_VERSION  # noqa: N812
+from claude_agent_sdk._internal.transport.subprocess_cli import SubprocessCLITransport
+from claude_agent_sdk.types import HookInput, SyncHookJSONOutput, SystemPromptFile
+
+from supervisor.errors import AgentProcessFailed, TurnFailed
+from supervisor.events.schema import RuntimeEvent, Spending
+from supervisor.gateway.door import Door
+from supervisor.policy.call import Allow, Deny
+from supervisor.runtimes.contract import Channel, Receipt, RunPlan, RunResult, ToolGate
+from supervisor.runtimes.transcript import TranscriptFile
+from supervisor.runtimes.transport import ChannelTransport
+from supervisor.runtimes.wire import Wire
+
+PLACEHOLDER_KEY: Final = "held-by-the-gateway"
+"""What the CLI is told is its key; the gateway drops it and adds the real one."""
+
+_CONNECT_SECONDS = 30.0
+_INTERRUPT_SECONDS = 2.0
+_DISCONNECT_SECONDS = 8.0
+_HOOK_SECONDS = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the CLI finds things, as it sees them in its cage."""
+
+    cli: str
+    cwd: PurePosixPath
+    config: PurePosixPath
+    scratch: PurePosixPath
+    model_socket: PurePosixPath
+    prompt_file: PurePosixPath | None
+    """Holds the system prompt, or what is appended to the preset: files have no length limit."""
+    transcript: PurePosixPath | None
+    """An earlier conversation to take up."""
+
+    @property
+    def projects(self) -> PurePosixPath:
+        """Where the CLI writes its transcripts."""
+        return self.config / "projects"
+
+    def resuming(self, transcript: PurePosixPath) -> "Places":
+        """The same places, with an earlier conversation to take up."""
+        return replace(self, transcript=transcript)
+
+    def resumed(self, plan: RunPlan) -> PurePosixPath:
+        """Where a copy of the kept transcript is put for the CLI to resume from."""
+        return self.projects / "resumed" / f"{plan.session_id}.jsonl"
+
+
+def prompt_text(plan: RunPlan) -> str | None:
+    """What goes into the prompt file, if anything."""
+    return plan.system_prompt if plan.system_prompt is not None else plan.append_system_prompt
+
+
+def arguments(plan: RunPlan, places: Places) -> list[str]:
+    """The CLI's whole command line, program included."""
+    options = ClaudeAgentOptions(
+        cli_path=places.cli,
+        system_prompt=_system_prompt(plan, places),
+        tools=list(plan.tools) if plan.tools is not None else None,
+        model=plan.model,
+        permission_mode="default",
+        permission_prompt_tool_name="stdio",
+        setting_sources=[],
+        strict_mcp_config=True,
+        include_partial_messages=True,
+        resume=str(places.transcript) if places.transcript else None,
+        session_id=None if places.transcript else plan.session_id,
+        extra_args=_extra(plan, places),
+    )
+    # The SDK has no public way to ask for the command line; its version is pinned by hash.
+    return SubprocessCLITransport("", options)._build_command()  # noqa: SLF001
+
+
+def _system_prompt(plan: RunPlan, places: Places) -> Any:
+    if plan.system_prompt is not None and places.prompt_file is not None:
+        return SystemPromptFile(type="file", path=str(places.prompt_file))
+    return {"type": "preset", "preset": "claude_code"}
+
+
+def _extra(plan: RunPlan, places: Places) -> dict[str, str | None]:
+    extra: dict[str, str | None] = {"session-mirror": None}
+    if plan.system_prompt is None and places.prompt_file is not None:
+        extra["append-system-prompt-file"] = str(places.prompt_file)
+    return extra
+
+
+def environment(places: Places) -> dict[str, str]:
+    """What the CLI needs of the environment; a cage adds PATH and HOME, never a secret."""
+    return {
+        "ANTHROPIC_API_KEY": PLACEHOLDER_KEY,
+        "ANTHROPIC_BASE_URL": "http://gateway",
+        "ANTHROPIC_UNIX_SOCKET": str(places.model_socket),
+        "CLAUDE_AGENT_SDK_VERSION": SDK_VERSION,
+        "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "CLAUDE_CODE_ENTRYPOINT": "sdk-py",
+        "CLAUDE_CODE_TMPDIR": str(places.scratch),
+        "CLAUDE_CONFIG_DIR": str(places.config),
+        "DISABLE_AUTOUPDATER": "1",
+        "PWD": str(places.cwd),
+        "TMPDIR": str(places.scratch),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Caged:
+    """A CLI that runs in a cage: what the cage hands to `open_agent`."""
+
+    places: Places
+    channel: Channel
+    receipt: Receipt
+    door: Door
+
+
+class AgentRun:
+    """A run whose CLI is up and whose hooks are in place; it has seen no message yet."""
+
+    def __init__(
+        self,
+        client: ClaudeSDKClient,
+        transport: ChannelTransport,
+        caged: Caged,
+    ) -> None:
+        self._client = client
+        self._transport = transport
+        self._receipt = caged.receipt
+        self._door = caged.door
+
+    @property
+    def receipt(self) -> Receipt:
+        """What was measured of the cage."""
+        return self._receipt
+
+    @property
+    def spending(self) -> Spending:
+        """What the turn has spent so far."""
+        return self._door.spending
+
+    @property
+    def over_budget(self) -> bool:
+        """Whether the gateway refused a request because the budget is used up."""
+        return self._door.over_budget
+
+    @property
+    def events(self) -> AsyncIterator[RuntimeEvent | RunResult]:
+        """What the agent says, in order, up to its result."""
+        return self._events()
+
+    async def _events(self) -> AsyncIterator[RuntimeEvent | RunResult]:
+        while True:
+            said = await self._transport.said.get()
+            if said is None:
+                raise AgentProcessFailed(
+                    "the agent process ended before it gave a result",
+                    remedy="send the message again",
+                )
+            if isinstance(said, TurnFailed):
+                raise said
+            yield said
+            if isinstance(said, RunResult):
+                return
+
+    async def inject(self, message: str) -> None:
+        """Hand a message over."""
+        await self._client.query(message)
+
+    async def interrupt(self) -> None:
+        """Ask the CLI to stop what it does; the cage's end follows in any case."""
+        with contextlib.suppress(ClaudeSDKError, TurnFailed, TimeoutError, OSError):
+            async with asyncio.timeout(_INTERRUPT_SECONDS):
+                await self._client.interrupt()
+
+
+@asynccontextmanager
+async def open_agent(plan: RunPlan, caged: Caged, gate: ToolGate) -> AsyncIterator[AgentRun]:
+    """Speak to a CLI that its cage has started, until the block is left.
+
+    Raises TurnFailed, with the cage's cause of death where there is one.
+    """
+    transport = ChannelTransport(
+        caged.channel,
+        Wire(plan.session_id, str(caged.places.projects)),
+        TranscriptFile(Path(plan.transcript)),
+    )
+    client = ClaudeSDKClient(_options(caged.places, gate), transport=transport)
+    try:
+        async with asyncio.timeout(_CONNECT_SECONDS):
+            await client.connect()
+    except TimeoutError:
+        raise AgentProcessFailed(
+            f"the agent process did not answer within {_CONNECT_SECONDS:.0f} s",
+            remedy="send the message again; if it stays so, run: trustfloor doctor",
+        ) from None
+    except ClaudeSDKError as error:
+        raise _cause(transport) or AgentProcessFailed(
+            f"the agent process did not start: {error}", remedy="run: trustfloor doctor"
+        ) from error
+    try:
+        yield AgentRun(client, transport, caged)
+    finally:
+        with contextlib.suppress(ClaudeSDKError, TurnFailed, TimeoutError, OSError):
+            async with asyncio.timeout(_DISCONNECT_SECONDS):
+                await client.disconnect()
+
+
+def _cause(transport: ChannelTransport) -> TurnFailed | None:
+    while not transport.said.empty():
+        said = transport.said.get_nowait()
+        if isinstance(said, TurnFailed):
+            return said
+    return None
+
+
+def _options(places: Places, gate: ToolGate) -> ClaudeAgentOptions:
+    async def on_tool(
+        hook_input: HookInput, tool_use_id: str | None, _context: HookContext
+    ) -> SyncHookJSONOutput:
+        call: Mapping[str, Any] = dict(hook_input)
+        verdict = await gate.check(
+            call["tool_name"], call["tool_input"], tool_use_id or "", call.get("agent_id")
+        )
+        return _hook_answer(verdict, call["tool_input"])
+
+    async def refuse(
+        _tool: str, _input: dict[str, Any], _context: ToolPermissionContext
+    ) -> PermissionResultDeny:
+        return PermissionResultDeny(message="This is a protected path: no agent may change it.")
+
+    return ClaudeAgentOptions(
+        cli_path=places.cli,
+        hooks={
+            "PreToolUse": [HookMatcher(hooks=[on_tool], timeout=_HOOK_SECONDS, on_failure="block")]
+        },
+        can_use_tool=refuse,
+        verbatim_prompts=True,
+    )
+
+
+def _hook_answer(verdict: Allow | Deny, shown: Mapping[str, Any]) -> SyncHookJSONOutput:
+    match verdict:
+        case Allow(_, reason, replaced):
+            # The input goes back with the answer: what was decided on is what runs.
+            return {
+                "hookSpecificOutput": {
+                    "hookEventName": "PreToolUse",
+                    "permissionDecision": "allow",
+                    "permissionDecisionReason": reason,
+                    "updatedInput": dict(shown if replaced is None else replaced),
+                }
+            }
+        case Deny(_, reason):
+            return {
+                "hookSpecificOutput": {
+                    "hookEventName": "PreToolUse",
+                    "permissionDecision": "deny",
+                    "permissionDecisionReason": reason,
+                }
+            }
+        case _:
+            assert_never(verdict)

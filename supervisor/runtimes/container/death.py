@@ -1,0 +1,101 @@
+"""Why a sandbox ended, told from what the engine reports of it; neither code nor flag is enough.
+
+The entry program is pid 1 and reports a CLI that a signal ended by a code of its own, so that 137
+means that pid 1 itself was killed. `OOMKilled` alone says only that something in the container ran
+out of memory: a tool's process may have, while the agent went on.
+"""
+
+import asyncio
+import signal
+from collections.abc import Mapping
+from typing import Any, Final
+
+from supervisor.errors import (
+    AgentProcessFailed,
+    EngineLost,
+    EngineRefused,
+    EngineUnreachable,
+    SandboxKilled,
+    SandboxOutOfMemory,
+    TurnFailed,
+)
+from supervisor.runtimes.container.engine import ContainerId, Engine
+from supervisor.runtimes.container.spec import Limits
+from supervisor.runtimes.display import last_line
+
+WAIT_SECONDS: Final = 8.0
+
+ENDED_BY_SIGNAL: Final = 192
+"""The entry's exit code for a CLI that a signal ended is this and the signal."""
+
+_PID_1_KILLED: Final = 128 + signal.SIGKILL
+_CLI_KILLED: Final = ENDED_BY_SIGNAL + signal.SIGKILL
+_AGAIN: Final = "send the message again"
+
+
+async def cause_of_death(
+    engine: Engine,
+    container: ContainerId,
+    *,
+    limits: Limits,
+    stderr: bytes,
+    objection: str | None = None,
+) -> TurnFailed | None:
+    """Why the container whose output closed has ended; None if it ended by itself and well.
+
+    `stderr` is the tail of its standard error, `objection` what was wrong with its stream. Takes at
+    most `WAIT_SECONDS`, and never raises.
+    """
+    try:
+        async with asyncio.timeout(WAIT_SECONDS):
+            if objection is None:
+                await engine.wait(container, WAIT_SECONDS / 2)
+            report = await engine.inspect(container)
+    except (EngineUnreachable, EngineRefused, TimeoutError) as error:
+        return EngineLost(
+            "the container engine went away while the turn ran",
+            where=engine.path,
+            remedy=getattr(error, "remedy", None) or "start the engine: dockerd",
+        )
+    if objection is not None:
+        return EngineLost(
+            f"the engine's stream can't be followed: {objection}", where=engine.path, remedy=_AGAIN
+        )
+    if report is None:
+        return SandboxKilled(
+            "the sandbox was removed from outside", where=container[:12], remedy=_AGAIN
+        )
+    return judge_death(report.get("State") or {}, limits=limits, stderr=stderr)
+
+
+def judge_death(
+    state: Mapping[str, Any], *, limits: Limits, stderr: bytes = b""
+) -> TurnFailed | None:
+    """The cause in the engine's `State` of a container; None if it ended by itself and well."""
+    code = state.get("ExitCode")
+    if state.get("Running") or not isinstance(code, int):
+        return AgentProcessFailed("the agent closed its output and runs on", remedy=_AGAIN)
+    if code == 0:
+        return None
+    if state.get("OOMKilled") is True and code in (_PID_1_KILLED, _CLI_KILLED):
+        return SandboxOutOfMemory(
+            f"the agent ran into the sandbox's memory limit of {limits.memory_bytes >> 20} MiB",
+            where="TRUSTFLOOR_SANDBOX_MEMORY_MB",
+            remedy="raise the limit, or ask for less at once",
+        )
+    if code == _PID_1_KILLED:
+        return SandboxKilled("the sandbox was killed from outside", remedy=_AGAIN)
+    if code > ENDED_BY_SIGNAL:
+        what = f"the agent process was ended inside the sandbox by {_signal(code)}"
+    else:
+        what = f"the agent process ended with status {code}"
+    complaint = last_line(stderr)
+    return AgentProcessFailed(f"{what}: {complaint}" if complaint else what, remedy=_AGAIN)
+
+
+def _signal(code: int) -> str:
+    number = code - ENDED_BY_SIGNAL
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,354 @@
+"""The container engine as a few asynchronous verbs; the only file that knows Docker's library.
+
+Every call ends within `CALL_SECONDS`, also when the socket accepts and never answers. There is no
+connection to lose: each call finds its own, so after the engine comes back the next one works.
+"""
+
+import asyncio
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Final, NewType, Self, TypeVar
+
+import docker
+import docker.errors
+import requests.exceptions
+
+from supervisor.errors import (
+    ConfigurationError,
+    EngineRefused,
+    EngineUnreachable,
+    ImageMissing,
+    TurnFailed,
+)
+from supervisor.ids import InstanceId
+from supervisor.runtimes.container.spec import LABEL_INSTANCE, ContainerSpec
+
+ContainerId = NewType("ContainerId", str)
+"""The engine's own id of a container; a name is never used to find one."""
+
+CALL_SECONDS: Final = 8.0
+DEFAULT_SOCKET: Final = "/var/run/docker.sock"
+RUNNER_IMAGE: Final = "trustfloor/runner:latest"
+
+_ANSWER_SECONDS: Final = 7.0  # less than a call: its thread ends before its caller gives up
+_THREADS: Final = 32
+_REMOVAL_SECONDS: Final = 0.05
+_NOT_FOUND, _CONFLICT = 404, 409
+_NOT_MODIFIED: Final = 304
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class EngineInfo:
+    """What the engine says of itself; memory in bytes."""
+
+    version: str
+    api_version: str
+    processors: int
+    memory_bytes: int
+    cgroup_version: str
+    security_options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A container as the engine lists it."""
+
+    id: ContainerId
+    labels: Mapping[str, str]
+    state: str
+
+
+def socket_path(given: str | None = None, environ: Mapping[str, str] | None = None) -> str:
+    """Where the engine listens: what is given, else DOCKER_HOST, else the usual place.
+
+    Raises ConfigurationError for an engine that is not on a Unix socket: the vault's folders and
+    the model's sockets must be on the engine's own machine.
+    """
+    host = given or (os.environ if environ is None else environ).get("DOCKER_HOST") or ""
+    if not host:
+        return DEFAULT_SOCKET
+    path = host.removeprefix("unix://")
+    if not path.startswith("/"):
+        raise ConfigurationError(
+            f"{host!r} is no Unix socket",
+            where="DOCKER_HOST",
+            remedy="use the engine of this machine: unix:///var/run/docker.sock",
+        )
+    return path
+
+
+class Engine:
+    """One engine on a Unix socket. Close it with `close`, or use it as a context manager."""
+
+    def __init__(self, path: str | None = None) -> None:
+        self.path = socket_path(path)
+        self._client: docker.APIClient | None = None
+        self._connecting = threading.Lock()
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="engine")
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the connections; a call that still waits ends by itself within its bound."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._forget()
+
+    async def info(self) -> EngineInfo:
+        """What the engine is; also the way to ask whether it answers at all."""
+
+        def ask(client: docker.APIClient) -> EngineInfo:
+            info = client.info()
+            return EngineInfo(
+                version=str(info.get("ServerVersion", "")),
+                api_version=str(client.api_version),
+                processors=int(info.get("NCPU", 1)),
+                memory_bytes=int(info.get("MemTotal", 0)),
+                cgroup_version=str(info.get("CgroupVersion", "")),
+                security_options=tuple(info.get("SecurityOptions") or ()),
+            )
+
+        return await self._call(ask)
+
+    async def image_id(self, tag: str = RUNNER_IMAGE) -> str:
+        """The id that a tag means now. Raises ImageMissing."""
+        try:
+            image = await self._call(lambda client: client.inspect_image(tag))
+        except _Absent:
+            raise _image_missing(tag) from None
+        return str(image["Id"])
+
+    async def create(self, spec: ContainerSpec) -> ContainerId:
+        """Make the container, not yet started. Raises ImageMissing, EngineRefused."""
+        try:
+            made = await self._call(
+                lambda client: client.create_container_from_config(spec.as_api(), spec.name)
+            )
+        except _Absent:
+            raise _image_missing(spec.image) from None
+        return ContainerId(made["Id"])
+
+    async def inspect(self, container: ContainerId) -> dict[str, Any] | None:
+        """Everything the engine reports of it; None: there is no such container."""
+        try:
+            found = await self._call(lambda client: client.inspect_container(container))
+        except _Absent:
+            return None
+        return dict(found)
+
+    async def attach(self, container: ContainerId) -> socket.socket:
+        """A non-blocking socket to its streams; the caller closes it.
+
+        Attach before `start`: nothing is lost then, and an engine never answers an attach to a
+        container that has ended.
+        """
+
+        def ask(client: docker.APIClient) -> socket.socket:
+            wanted = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+            stream = client.attach_socket(container, params=wanted)
+            ours = socket.socket(fileno=os.dup(stream.fileno()))
+            # The library's response still owns the first descriptor; closing both would be a race.
+            stream._response.close()  # noqa: SLF001  # there is no public way to let go of it
+            stream.close()
+            ours.setblocking(False)
+            return ours
+
+        return await self._existing(container, ask)
+
+    async def start(self, container: ContainerId) -> None:
+        """Start it. Raises EngineRefused."""
+        await self._existing(container, lambda client: client.start(container))
+
+    async def wait(self, container: ContainerId, seconds: float = CALL_SECONDS) -> int | None:
+        """Its exit code once it has ended; None: it runs on after that time, or is gone.
+
+        `seconds` is bounded by `CALL_SECONDS`.
+        """
+
+        def ask(client: docker.APIClient) -> int | None:
+            try:
+                answer = client.wait(container, timeout=min(seconds, _ANSWER_SECONDS))
+            except (requests.exceptions.Timeout, requests.exceptions.ConnectionError) as error:
+                if _is_timeout(error):
+                    return None
+                raise
+            return int(answer["StatusCode"])
+
+        try:
+            return await self._call(ask)
+        except _Absent:
+            return None
+
+    async def kill(self, container: ContainerId) -> None:
+        """End it now; harmless if it has ended or is gone."""
+        try:
+            await self._call(lambda client: client.kill(container, "SIGKILL"))
+        except (_Absent, _Conflict):
+            return
+
+    async def remove(self, container: ContainerId) -> bool:
+        """End and remove it with its volumes, and see that it is gone; False: it was already."""
+        try:
+            await self._call(lambda client: client.remove_container(container, v=True, force=True))
+        except _Absent:
+            return False
+        except _Conflict:  # somebody else is removing it: done when it is gone
+            async with asyncio.timeout(CALL_SECONDS):
+                while await self.inspect(container) is not None:  # noqa: ASYNC110
+                    await asyncio.sleep(_REMOVAL_SECONDS)
+            return False
+        return True
+
+    async def list_ours(self, instance: InstanceId) -> tuple[Listed, ...]:
+        """The containers that carry this instance's label, in any state."""
+        wanted = {"label": [f"{LABEL_INSTANCE}={instance}"]}
+        found = await self._call(lambda client: client.containers(all=True, filters=wanted))
+        return tuple(
+            Listed(
+                id=ContainerId(each["Id"]),
+                labels=dict(each.get("Labels") or {}),
+                state=str(each.get("State", "")),
+            )
+            for each in found
+        )
+
+    async def _existing(self, container: ContainerId, ask: "Callable[[docker.APIClient], T]") -> T:
+        try:
+            return await self._call(ask)
+        except _Absent:
+            raise EngineRefused(
+                "the container is gone", where=container[:12], remedy="send the message again"
+            ) from None
+
+    async def _call(self, ask: "Callable[[docker.APIClient], T]") -> T:
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(CALL_SECONDS):
+                return await loop.run_in_executor(self._threads, self._ask, ask)
+        except TimeoutError:
+            raise _unreachable(
+                self.path, "accepts and doesn't answer", "restart the engine"
+            ) from None
+
+    def _ask(self, ask: "Callable[[docker.APIClient], T]") -> T:
+        try:
+            self._knock()
+            return ask(self._connected())
+        except (
+            OSError,
+            docker.errors.DockerException,
+            requests.exceptions.RequestException,
+        ) as error:
+            failure = translate(error, self.path)
+            if isinstance(failure, EngineUnreachable):
+                self._forget()
+            raise failure from error
+
+    def _knock(self) -> None:
+        """See that somebody opens; 50 microseconds. The library loses a socket when nobody does."""
+        with socket.socket(socket.AF_UNIX) as door:
+            door.settimeout(_ANSWER_SECONDS)
+            door.connect(self.path)
+
+    def _connected(self) -> docker.APIClient:
+        with self._connecting:
+            if self._client is None:
+                client = docker.APIClient(
+                    f"unix://{self.path}",
+                    version="auto",
+                    timeout=_ANSWER_SECONDS,
+                    max_pool_size=_THREADS,
+                )
+                client.trust_env = False  # a proxy for web traffic is none of the engine's
+                self._client = client
+            return self._client
+
+    def _forget(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+
+_UNREACHABLE: Final[tuple[tuple[type[BaseException], str, str], ...]] = (
+    (PermissionError, "is not for this user", "add the user to the group docker"),
+    (FileNotFoundError, "doesn't exist", "start the engine: dockerd"),
+    (ConnectionRefusedError, "has nobody listening", "start the engine: dockerd"),
+    (TimeoutError, "accepts and doesn't answer", "restart the engine"),
+    (requests.exceptions.Timeout, "accepts and doesn't answer", "restart the engine"),
+)
+
+
+class _Absent(Exception):
+    """The engine knows no such container or image."""
+
+
+class _Conflict(Exception):
+    """The engine can't do this in the thing's present state."""
+
+
+def translate(error: Exception, path: str) -> Exception:
+    """What an error of the library's means: the one place that decides."""
+    if isinstance(error, docker.errors.APIError) and error.response is not None:
+        return _refusal(error)
+    causes = list(_causes(error))
+    for kind, why, remedy in _UNREACHABLE:
+        if any(isinstance(each, kind) for each in causes):
+            return _unreachable(path, why, remedy)
+    return _unreachable(path, "broke off")
+
+
+def _refusal(error: docker.errors.APIError) -> Exception:
+    status = error.response.status_code
+    said = str(error.explanation or error)[:500]
+    if status == _NOT_FOUND:
+        return _Absent(said)
+    if status in (_CONFLICT, _NOT_MODIFIED):
+        return _Conflict(said)
+    remedy = None
+    if "no space left" in said:
+        remedy = "free disk space for the engine: docker system df, docker system prune"
+    elif "source path does not exist" in said:
+        remedy = (
+            "the engine must see the supervisor's folders at the same paths: mount them alike,"
+            " or run the supervisor on the engine's machine"
+        )
+    return EngineRefused(f"the engine refused: {said}", where=f"HTTP {status}", remedy=remedy)
+
+
+def _unreachable(path: str, why: str, remedy: str = "start the engine: dockerd") -> TurnFailed:
+    return EngineUnreachable(
+        f"the engine's socket {path} {why}",
+        where=path,
+        remedy=f"{remedy}; `trustfloor doctor` looks again",
+    )
+
+
+def _image_missing(tag: str) -> ImageMissing:
+    return ImageMissing(f"there is no image {tag}", where=tag, remedy="run scripts/runner-image")
+
+
+def _is_timeout(error: BaseException) -> bool:
+    timeouts = (TimeoutError, requests.exceptions.Timeout)
+    return any(isinstance(each, timeouts) for each in _causes(error))
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error and all it wraps: libraries hand causes on as arguments as well as by chaining."""
+    seen: set[int] = set()
+    waiting: list[object] = [error]
+    while waiting:
+        each = waiting.pop()
+        if not isinstance(each, BaseException) or id(each) in seen:
+            continue
+        seen.add(id(each))
+        yield each
+        waiting += [*each.args, each.__cause__, each.__context__, getattr(each, "reason", None)]

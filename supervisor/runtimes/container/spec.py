@@ -1,0 +1,235 @@
+"""All that the engine is told of a sandbox, in one place and as data.
+
+There is no door for extra options: what is not a field here can't be asked of the engine. Whoever
+reviews the cage reads `as_api`, and `verify.py` for what must be found in the engine's answer.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from supervisor.ids import InstanceId, SessionId, TurnId
+
+AGENT_ID: Final = 10001
+"""User and group of everything in a sandbox: no account of the host's."""
+
+AGENT_USER: Final = f"{AGENT_ID}:{AGENT_ID}"
+HOME: Final = "/home/agent"
+VAULT: Final = "/vault"
+TURN_FOLDER: Final = "/run/trustfloor"
+CLI: Final = "/opt/trustfloor/claude"
+HOSTNAME: Final = "sandbox"
+
+ENTRYPOINT: Final = (
+    "/usr/bin/python3",
+    "-I",
+    "-S",
+    "-B",
+    "/opt/trustfloor/runner_image/entry.py",
+)
+
+ENVIRONMENT: Final = (
+    "HOME=/home/agent",
+    "LANG=C.UTF-8",
+    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+)
+"""The container's own environment. What the CLI gets comes later, in the start line: what stands
+here is in `docker inspect` and in /proc/1/environ, so nothing that is worth hiding may."""
+
+LABEL_INSTANCE: Final = "trustfloor.instance"
+LABEL_TURN: Final = "trustfloor.turn"
+LABEL_SESSION: Final = "trustfloor.session"
+LABEL_STARTED: Final = "trustfloor.started"
+
+_MIB: Final = 1 << 20
+_OPEN_FILES: Final = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a sandbox may use. Bytes; processes and threads together; processor cores.
+
+    Memory is all there is: swap is off, and both tmpfs count towards it. `file_bytes` bounds any
+    single file.
+    """
+
+    memory_bytes: int = 1024 * _MIB
+    pids: int = 256
+    cpus: float = 2.0
+    tmp_bytes: int = 256 * _MIB
+    home_bytes: int = 256 * _MIB
+    file_bytes: int = 256 * _MIB
+
+    def fitting(self, processors: int) -> "Limits":
+        """These limits on a machine with so many processors: an engine refuses more than it has."""
+        return Limits(
+            memory_bytes=self.memory_bytes,
+            pids=self.pids,
+            cpus=min(self.cpus, float(processors)),
+            tmp_bytes=self.tmp_bytes,
+            home_bytes=self.home_bytes,
+            file_bytes=self.file_bytes,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOnlyMount:
+    """A folder of the host's, shown read-only: itself, without what is mounted below it."""
+
+    source: str
+    target: str
+
+    def as_api(self) -> dict[str, Any]:
+        """The engine's long form: the short one splits at colons and makes missing folders.
+
+        NonRecursive, because `ReadOnly` does not reach mounts below the source.
+        """
+        return {
+            "Type": "bind",
+            "Source": self.source,
+            "Target": self.target,
+            "ReadOnly": True,
+            "BindOptions": {"Propagation": "rprivate", "NonRecursive": True},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Tmpfs:
+    """A writable folder in memory."""
+
+    target: str
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerSpec:
+    """One sandbox. `image` is an image id (`sha256:…`), so that a moved tag changes nothing."""
+
+    name: str
+    image: str
+    limits: Limits
+    mounts: tuple[ReadOnlyMount, ...]
+    tmpfs: tuple[Tmpfs, ...]
+    labels: tuple[tuple[str, str], ...]
+
+    def as_api(self) -> dict[str, Any]:
+        """The body of the engine's `POST /containers/create`."""
+        return {
+            "Image": self.image,
+            "Entrypoint": list(ENTRYPOINT),
+            "Cmd": [],
+            "User": AGENT_USER,
+            "Hostname": HOSTNAME,
+            "WorkingDir": "/",
+            "Env": list(ENVIRONMENT),
+            "Labels": dict(self.labels),
+            "OpenStdin": True,
+            "StdinOnce": True,
+            "AttachStdin": True,
+            "AttachStdout": True,
+            "AttachStderr": True,
+            "Tty": False,
+            "StopSignal": "SIGKILL",
+            "StopTimeout": 0,
+            "Healthcheck": {"Test": ["NONE"]},
+            "HostConfig": self._host_config(),
+        }
+
+    def _host_config(self) -> dict[str, Any]:
+        limits = self.limits
+        return {
+            "NetworkMode": "none",
+            "ReadonlyRootfs": True,
+            "Privileged": False,
+            "CapAdd": [],
+            "CapDrop": ["ALL"],
+            # No `seccomp=`: the engine's default profile. Naming one could only be a way out of it.
+            "SecurityOpt": ["no-new-privileges"],
+            # An own init of the engine's would run under the agent's user and outside the seal that
+            # the entry program puts on; the entry is pid 1 itself and collects the dead.
+            "Init": False,
+            "IpcMode": "none",
+            "PidMode": "",
+            "UTSMode": "",
+            "UsernsMode": "",
+            "CgroupnsMode": "private",
+            "LogConfig": {"Type": "none", "Config": {}},
+            "RestartPolicy": {"Name": "no", "MaximumRetryCount": 0},
+            "AutoRemove": False,
+            "PublishAllPorts": False,
+            "Mounts": [mount.as_api() for mount in self.mounts],
+            "Tmpfs": {each.target: ",".join(each.options) for each in self.tmpfs},
+            "PidsLimit": limits.pids,
+            "Memory": limits.memory_bytes,
+            "MemorySwap": limits.memory_bytes,
+            "NanoCpus": int(limits.cpus * 1e9),
+            "Ulimits": [
+                {"Name": "core", "Soft": 0, "Hard": 0},
+                {"Name": "fsize", "Soft": limits.file_bytes, "Hard": limits.file_bytes},
+                {"Name": "nofile", "Soft": _OPEN_FILES, "Hard": _OPEN_FILES},
+            ],
+        }
+
+
+def container_spec(  # noqa: PLR0913  # the turn, and where its things are
+    *,
+    image: str,
+    instance: InstanceId,
+    session: SessionId,
+    turn: TurnId,
+    started: float,
+    vault_view: PurePosixPath,
+    turn_folder: PurePosixPath,
+    limits: Limits,
+) -> ContainerSpec:
+    """The sandbox of one turn.
+
+    `vault_view` and `turn_folder` are absolute paths as the engine's host has them. `started` is in
+    seconds since the epoch, for people who look at leftovers; nothing is decided by it.
+    """
+    return ContainerSpec(
+        name=f"trustfloor-{turn}",
+        image=image,
+        limits=limits,
+        mounts=(
+            ReadOnlyMount(str(vault_view), VAULT),
+            ReadOnlyMount(str(turn_folder), TURN_FOLDER),
+        ),
+        # `exec` on purpose: agents run what they write, and an interpreter is there anyway.
+        tmpfs=(
+            Tmpfs("/tmp", _writable(limits.tmp_bytes, "mode=1777")),  # noqa: S108  # in the sandbox
+            Tmpfs(
+                HOME,
+                _writable(limits.home_bytes, "mode=0700", f"uid={AGENT_ID}", f"gid={AGENT_ID}"),
+            ),
+        ),
+        labels=labels(instance, session, turn, started),
+    )
+
+
+def labels(
+    instance: InstanceId, session: SessionId, turn: TurnId, started: float
+) -> tuple[tuple[str, str], ...]:
+    """What marks a container as ours: the reaper goes by these, never by a name."""
+    return (
+        (LABEL_INSTANCE, instance),
+        (LABEL_SESSION, session),
+        (LABEL_STARTED, str(int(started))),
+        (LABEL_TURN, turn),
+    )
+
+
+def environment_names() -> frozenset[str]:
+    """The variables that a sandbox may have before the CLI is started."""
+    return frozenset(each.partition("=")[0] for each in ENVIRONMENT)
+
+
+def label(found: Mapping[str, Any], name: str) -> str | None:
+    """A label's value, if the engine reports one."""
+    value = found.get(name)
+    return value if isinstance(value, str) else None
+
+
+def _writable(size: int, *options: str) -> tuple[str, ...]:
+    return ("rw", "exec", "nosuid", "nodev", f"size={size}", *options)

@@ -1,0 +1,222 @@
+"""Makes what a container sees of the vault: a private snapshot of what may be shown, for one turn.
+
+Nothing that happens in the vault during the turn can reach it, since no inode of the vault is in
+it. Why this and not masks or an overlay: docs/decisions/0001-vault-view.md.
+"""
+
+import errno
+import os
+import pwd
+import re
+import shutil
+import stat
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from supervisor.errors import VaultUnavailable
+from supervisor.policy.deny_list import DenyList
+from supervisor.runtimes.container.view_fill import Filling
+from supervisor.runtimes.container.view_open import OWNER_MAY_ENTER, open_quietly
+from supervisor.runtimes.container.view_scan import Scan, Scanner
+from supervisor.runtimes.container.view_store import ObjectStore
+
+GIBIBYTE = 1 << 30
+WEEK_SECONDS = 7 * 24 * 3600.0
+
+_VIEW_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z")
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+_NO_DESCRIPTORS = frozenset({errno.EMFILE, errno.ENFILE})
+
+
+@dataclass(frozen=True)
+class ViewReport:
+    """What a view holds and what it doesn't; counts, never names.
+
+    `hidden` are entries that the deny list, or being ours, keeps out (a folder counts once), hard
+    links to such included. `omitted` are others, by cause. `bytes_copied` is what was new.
+    """
+
+    files: int
+    directories: int
+    symlinks: int
+    hidden: int
+    omitted: Mapping[str, int]
+    bytes_copied: int
+    objects_reused: int
+
+
+def home_of(uid: int) -> Path | None:
+    """The home folder of this user, if the machine knows one."""
+    try:
+        return Path(pwd.getpwuid(uid).pw_dir)
+    except KeyError:
+        return None
+
+
+class VaultViews:
+    """All views under one folder, which is ours alone. Calls block; use them from a thread.
+
+    Several views may be made at once, by several threads.
+    """
+
+    def __init__(
+        self,
+        store: Path,
+        *,
+        max_file_bytes: int = GIBIBYTE,
+        keep_seconds: float = WEEK_SECONDS,
+        keep_bytes: int = 4 * GIBIBYTE,
+        owner_home: Callable[[int], Path | None] = home_of,
+    ) -> None:
+        self._store = store.absolute()
+        self._views = self._store / "views"
+        self._objects = ObjectStore(
+            self._store / "objects", keep_seconds=keep_seconds, keep_bytes=keep_bytes
+        )
+        self._max_file_bytes = max_file_bytes
+        self._owner_home = owner_home
+        for folder in (self._store, self._views, self._objects.folder):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.chmod(0o700)
+
+    def build(
+        self,
+        vault: Path,
+        name: str,
+        deny_list: DenyList,
+        own_files: Collection[Path],
+        stop: threading.Event | None = None,
+    ) -> tuple[Path, ViewReport]:
+        """Make the view `name` of the vault as it is now; returns its folder and what is in it.
+
+        Raises VaultUnavailable if the vault can't be read, there is no room, or `stop` was set;
+        then nothing of the view is left.
+        """
+        target = self._path(name)
+        if target.exists():
+            raise VaultUnavailable(
+                f"There is a view named {name} already.",
+                where=str(target),
+                remedy="restart trustfloor: it removes what a crash left behind",
+            )
+        with _opened_vault(vault) as vault_fd:
+            try:
+                scan = self._scan(vault, vault_fd, deny_list, own_files, stop)
+                return target, self._fill_or_make_room(vault_fd, scan, target, stop)
+            except OSError as error:
+                raise self._explained(error) from error
+
+    def _scan(
+        self,
+        vault: Path,
+        vault_fd: int,
+        deny_list: DenyList,
+        own_files: Collection[Path],
+        stop: threading.Event | None,
+    ) -> Scan:
+        scanner = Scanner(vault_fd, deny_list, max_file_bytes=self._max_file_bytes, stop=stop)
+        home = self._owner_home(os.fstat(vault_fd).st_uid)
+        return scanner.scan(own_files, self._store, home, str(vault.absolute()))
+
+    def _fill_or_make_room(
+        self, vault_fd: int, scan: Scan, target: Path, stop: threading.Event | None
+    ) -> ViewReport:
+        try:
+            return self._fill(vault_fd, scan, target, stop)
+        except OSError as error:
+            if error.errno not in _NO_ROOM:
+                raise
+        self._objects.prune(all_unused=True)
+        try:
+            return self._fill(vault_fd, scan, target, stop)
+        except OSError as error:
+            if error.errno not in _NO_ROOM:
+                raise
+            needed = self._objects.bytes_missing(scan.root)
+            free = shutil.disk_usage(self._store).free
+            raise VaultUnavailable(
+                f"No room for the view of the vault: it needs up to {_megabytes(needed)}, "
+                f"{_megabytes(free)} are free.",
+                where=str(self._store),
+                remedy="free some space there, or move the data folder to a larger disk",
+            ) from error
+
+    def _fill(
+        self, vault_fd: int, scan: Scan, target: Path, stop: threading.Event | None
+    ) -> ViewReport:
+        filling = Filling(
+            vault_fd, scan, self._objects, max_file_bytes=self._max_file_bytes, stop=stop
+        )
+        try:
+            filling.into(target)
+        except BaseException:
+            self.discard(target.name)
+            raise
+        return ViewReport(
+            files=filling.files,
+            directories=filling.directories,
+            symlinks=filling.symlinks,
+            hidden=scan.hidden + filling.hidden,
+            omitted=dict(scan.omitted + filling.omitted),
+            bytes_copied=filling.bytes_copied,
+            objects_reused=filling.objects_reused,
+        )
+
+    def _explained(self, error: OSError) -> VaultUnavailable:
+        remedy = "make this folder writable, or move the data folder"
+        if error.errno in _NO_DESCRIPTORS:
+            remedy = "raise the limit (ulimit -n 65536) and restart trustfloor"
+        return VaultUnavailable(
+            f"The view of the vault can't be made: {error.strerror or error}.",
+            where=str(self._store),
+            remedy=remedy,
+        )
+
+    def discard(self, name: str) -> None:
+        """Remove a view; one that isn't there is fine. Objects it used stay for the next one."""
+        with suppress(FileNotFoundError):
+            shutil.rmtree(self._path(name))
+
+    def prune(self) -> int:
+        """Drop objects that no view uses and that are old or too many; returns how many."""
+        return self._objects.prune()
+
+    def leftovers(self) -> list[str]:
+        """The names of all views there are, finished or not."""
+        return sorted(entry.name for entry in self._views.iterdir())
+
+    def _path(self, name: str) -> Path:
+        if _VIEW_NAME.match(name) is None:
+            raise ValueError(f"not a name for a view: {name!r}")
+        return self._views / name
+
+
+@contextmanager
+def _opened_vault(vault: Path) -> Iterator[int]:
+    """The vault's descriptor for the length of the block; only of a folder its owner may read."""
+    try:
+        fd = open_quietly(vault, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise _no_vault(vault, error.strerror or str(error)) from error
+    try:
+        mode = os.fstat(fd).st_mode
+        if mode & OWNER_MAY_ENTER != OWNER_MAY_ENTER:
+            raise _no_vault(vault, f"its mode {stat.S_IMODE(mode):04o} keeps its owner out")
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _no_vault(vault: Path, why: str) -> VaultUnavailable:
+    return VaultUnavailable(
+        f"The vault can't be read: {why}.",
+        where=str(vault),
+        remedy="set the vault to a folder that is there and that you may read",
+    )
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 1e6:,.1f} MB"

@@ -1,0 +1,35 @@
+"""What `doctor` and health say of the CLI that in-process turns run."""
+
+import os
+import shutil
+from pathlib import Path
+
+import claude_agent_sdk
+
+from supervisor.observability.health import Check
+
+
+def bundled_cli() -> Path:
+    """The CLI that the SDK's package carries: the one whose behaviour was measured."""
+    return Path(claude_agent_sdk.__file__).parent / "_bundled" / "claude"
+
+
+def local_checks() -> tuple[Check, ...]:
+    """Whether `full` and `vault` turns can run, and what confines them."""
+    cli = bundled_cli()
+    if os.access(cli, os.X_OK):
+        found = Check("agent CLI", ok=True, detail=f"with SDK {claude_agent_sdk.__version__}")
+    else:
+        found = Check(
+            "agent CLI",
+            ok=False,
+            detail="the SDK's package has no CLI for this machine",
+            remedy="run scripts/setup again on a supported platform",
+        )
+    bubblewrap = "installed" if shutil.which("bwrap") else "not installed"
+    confinement = Check(
+        "vault confinement",
+        ok=None,
+        detail=f"no OS sandbox at `vault` yet, so Bash always asks (bwrap is {bubblewrap})",
+    )
+    return found, confinement

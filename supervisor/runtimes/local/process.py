@@ -1,0 +1,131 @@
+"""A CLI as a child process in a process group of its own; ended together with all it started."""
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import PurePosixPath
+from typing import Final
+
+from supervisor.errors import AgentProcessFailed, TurnFailed
+from supervisor.runtimes.display import last_line
+
+_CHUNK: Final = 64 * 1024
+_STDERR_TAIL: Final = 16 * 1024
+_GRACE_SECONDS: Final = 2.0
+_EXIT_SECONDS: Final = 5.0
+
+
+class ProcessChannel:
+    """A child's standard streams as a channel. Standard error is drained into a short tail."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._stderr_tail = b""
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Its output, until it closes."""
+        stdout = self._process.stdout
+        assert stdout is not None  # noqa: S101  (started with a pipe)
+        while chunk := await stdout.read(_CHUNK):
+            yield chunk
+
+    async def write(self, data: bytes) -> None:
+        """Send to its input."""
+        stdin = self._process.stdin
+        assert stdin is not None  # noqa: S101  (started with a pipe)
+        if stdin.is_closing():
+            raise AgentProcessFailed(
+                "the agent process takes no more input", remedy="send the message again"
+            )
+        try:
+            stdin.write(data)
+            await stdin.drain()
+        except (BrokenPipeError, ConnectionResetError) as error:
+            raise AgentProcessFailed(
+                "the agent process closed its input", remedy="send the message again"
+            ) from error
+
+    async def close_input(self) -> None:
+        """Close its input."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+
+    async def cause_of_death(self) -> TurnFailed | None:
+        """Why it ended, from its exit status and the last thing it complained about."""
+        try:
+            async with asyncio.timeout(_EXIT_SECONDS):
+                status = await self._process.wait()
+        except TimeoutError:
+            return AgentProcessFailed(
+                "the agent process closed its output and runs on", remedy="send the message again"
+            )
+        if status == 0:
+            return None
+        if status < 0:
+            name = signal.Signals(-status).name
+            what = f"the agent process was ended from outside by {name}"
+        else:
+            what = f"the agent process ended with status {status}"
+        complaint = last_line(self._stderr_tail)
+        return AgentProcessFailed(
+            f"{what}: {complaint}" if complaint else what, remedy="send the message again"
+        )
+
+    async def drain_stderr(self) -> None:
+        """Keep standard error from filling up; ends with the process."""
+        stderr = self._process.stderr
+        assert stderr is not None  # noqa: S101  (started with a pipe)
+        while chunk := await stderr.read(_CHUNK):
+            self._stderr_tail = (self._stderr_tail + chunk)[-_STDERR_TAIL:]
+
+
+@asynccontextmanager
+async def local_process(
+    command: Sequence[str], environment: Mapping[str, str], cwd: PurePosixPath
+) -> AsyncIterator[ProcessChannel]:
+    """Start a child in its own session; leaving the block ends its whole process group.
+
+    Raises AgentProcessFailed if it can't be started.
+    """
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=dict(environment),
+            cwd=str(cwd),
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise AgentProcessFailed(
+            f"the agent process can't be started: {error.strerror}",
+            where=error.filename,
+            remedy="run: trustfloor doctor",
+        ) from error
+    channel = ProcessChannel(process)
+    draining = asyncio.create_task(channel.drain_stderr())
+    try:
+        yield channel
+    finally:
+        await _end(process)
+        draining.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await draining
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Give it a moment to leave by itself, then end its process group; every wait is bounded."""
+    if process.stdin is not None:
+        process.stdin.close()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_GRACE_SECONDS):
+            await process.wait()
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_EXIT_SECONDS):
+            await process.wait()

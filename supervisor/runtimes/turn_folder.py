@@ -1,0 +1,128 @@
+"""One turn's own folder: its socket, its prompt, a copy of the transcript; gone with the turn.
+
+`{runtime}/turns/{turn}/` is closed to everyone but the supervisor. Its sub-folder `run` is what a
+container is given (read-only), `config` and `scratch` are a local CLI's.
+"""
+
+import asyncio
+import secrets
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from supervisor.errors import TurnFailed, VaultUnavailable
+from supervisor.ids import TurnId
+from supervisor.runtimes.agent import prompt_text
+from supervisor.runtimes.contract import RunPlan
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFolder:
+    """The paths of a turn's folder, as the supervisor sees them."""
+
+    root: Path
+    nonce: str
+    """Proves to the supervisor that a container was given this very folder."""
+    has_prompt: bool
+    has_transcript: bool
+
+    @property
+    def run(self) -> Path:
+        """What a container is given."""
+        return self.root / "run"
+
+    @property
+    def model_socket(self) -> Path:
+        """Where the gateway listens for this turn."""
+        return self.run / "model.sock"
+
+    @property
+    def prompt(self) -> Path:
+        """The system prompt, or what is appended to the preset."""
+        return self.run / "prompt.txt"
+
+    @property
+    def transcript(self) -> Path:
+        """A copy of the earlier conversation."""
+        return self.run / "transcript.jsonl"
+
+    @property
+    def marker(self) -> Path:
+        """Holds the nonce."""
+        return self.run / "marker"
+
+    @property
+    def config(self) -> Path:
+        """A local CLI's configuration folder."""
+        return self.root / "config"
+
+    @property
+    def scratch(self) -> Path:
+        """A local CLI's temporary folder."""
+        return self.root / "scratch"
+
+
+@asynccontextmanager
+async def turn_folder(turns: Path, plan: RunPlan) -> AsyncIterator[TurnFolder]:
+    """Make the folder of a turn below `turns`; remove it, whatever it holds by then.
+
+    Raises TurnFailed if the disk refuses.
+    """
+    try:
+        folder = await asyncio.to_thread(_make, turns, plan)
+    except OSError as error:
+        await asyncio.to_thread(shutil.rmtree, turns / plan.turn_id, ignore_errors=True)
+        raise _refused(error, turns) from error
+    try:
+        yield folder
+    finally:
+        await asyncio.to_thread(shutil.rmtree, folder.root, ignore_errors=True)
+
+
+def leftover_turns(turns: Path, living: set[TurnId]) -> list[Path]:
+    """Folders of turns that no longer live."""
+    if not turns.is_dir():
+        return []
+    return [each for each in turns.iterdir() if each.name not in living]
+
+
+def remove_leftover_turns(turns: Path, living: set[TurnId]) -> int:
+    """Remove the folders of turns that no longer live; gives how many there were."""
+    leftovers = leftover_turns(turns, living)
+    for each in leftovers:
+        shutil.rmtree(each, ignore_errors=True)
+    return len(leftovers)
+
+
+def _make(turns: Path, plan: RunPlan) -> TurnFolder:
+    turns.mkdir(parents=True, exist_ok=True, mode=0o700)
+    root = turns / plan.turn_id
+    root.mkdir(mode=0o700)
+    prompt = prompt_text(plan)
+    transcript = Path(plan.transcript)
+    folder = TurnFolder(
+        root=root,
+        nonce=secrets.token_hex(16),
+        has_prompt=prompt is not None,
+        has_transcript=plan.resume,
+    )
+    # Readable inside a container whatever its user; on the host the parent's mode closes it.
+    folder.run.mkdir(mode=0o755)
+    folder.config.mkdir(mode=0o700)
+    folder.scratch.mkdir(mode=0o700)
+    folder.marker.write_text(folder.nonce)
+    if prompt is not None:
+        folder.prompt.write_text(prompt)
+    if plan.resume:
+        shutil.copyfile(transcript, folder.transcript, follow_symlinks=False)
+    return folder
+
+
+def _refused(error: OSError, turns: Path) -> TurnFailed:
+    return VaultUnavailable(
+        f"the turn's folder can't be made: {error.strerror}",
+        where=str(turns),
+        remedy="free some space, or set TRUSTFLOOR_RUNTIME_DIR to a folder we may write to",
+    )

@@ -1,0 +1,274 @@
+"""The filter between a CLI process and the SDK: a hostile line in, an admitted frame out.
+
+Above: `transport.py`, which hands admitted control frames to the SDK and the rest to
+`translate.py`. Below: any cage's channel. Everything read here is untrusted (invariant 7): lines
+are bounded, JSON is bounded in depth, frame types are a closed set, the session is pinned, and a
+control frame counts only in the direction and for the request it belongs to.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from supervisor.ids import SessionId
+
+MAX_LINE_BYTES: Final = 16 * 1024 * 1024
+MAX_DEPTH: Final = 100
+MAX_OPEN_REQUESTS: Final = 256
+MAX_MIRROR_BYTES: Final = 256 * 1024 * 1024
+
+_CONTENT_TYPES = frozenset({"system", "assistant", "user", "stream_event", "result"})
+_IGNORED_TYPES = frozenset({"keep_alive", "rate_limit_event", "tool_progress", "auth_status"})
+_REQUEST_SUBTYPES = frozenset({"hook_callback", "can_use_tool"})
+_SUBAGENT = re.compile(r"subagents/(?:[A-Za-z0-9_-]{1,128}/){0,4}agent-[A-Za-z0-9_-]{1,128}\Z")
+_LONE_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """A frame of the control protocol, for the SDK."""
+
+    frame: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A frame about the conversation, for the translator."""
+
+    frame: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """Transcript entries to keep. `subagent` names a sub-agent's own transcript."""
+
+    entries: tuple[dict[str, Any], ...]
+    subagent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """Something that was not admitted: a stable code, and a sentence without the content itself."""
+
+    code: str
+    message: str
+
+
+Admitted = Control | Content | Mirror | Objection
+
+
+class Wire:
+    """Frames one process's output. Sans I/O: feed it bytes, take what was admitted.
+
+    `projects` is the folder, as the process sees it, under which its transcripts must lie.
+    """
+
+    def __init__(self, session_id: SessionId, projects: str) -> None:
+        self._session_id = session_id
+        self._projects = projects.rstrip("/") + "/"
+        self._pending: list[bytes] = []
+        self._pending_bytes = 0
+        self._skipping = False
+        self._ours: set[str] = set()
+        self._theirs: set[str] = set()
+        self._mirrored_bytes = 0
+        self._objections: Counter[str] = Counter()
+
+    def sent(self, line: str) -> None:
+        """Note a line that goes to the process, so that only answers to it are admitted."""
+        try:
+            frame = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            return
+        kind = frame.get("type")
+        if kind == "control_request":
+            self._ours.add(str(frame.get("request_id")))
+        elif kind == "control_response":
+            self._theirs.discard(str(frame.get("response", {}).get("request_id")))
+
+    def feed(self, chunk: bytes) -> Iterator[Admitted]:
+        """Take in a piece of output; give what it completed."""
+        start = 0
+        while (end := chunk.find(b"\n", start)) >= 0:
+            piece = chunk[start:end]
+            start = end + 1
+            if self._skipping:
+                self._skipping = False
+                continue
+            if self._pending:
+                self._pending.append(piece)
+                piece = b"".join(self._pending)
+                self._pending.clear()
+                self._pending_bytes = 0
+            yield from self._line(piece)
+        rest = chunk[start:]
+        if rest and not self._skipping:
+            self._pending.append(rest)
+            self._pending_bytes += len(rest)
+            if self._pending_bytes > MAX_LINE_BYTES:
+                self._pending.clear()
+                self._pending_bytes = 0
+                self._skipping = True
+                yield from self._object("line_too_long", f"a line above {MAX_LINE_BYTES} bytes")
+
+    def finish(self) -> Iterator[Admitted]:
+        """After the output closed: the line without an end, and a count of what was left out."""
+        if self._pending:
+            piece = b"".join(self._pending)
+            self._pending.clear()
+            yield from self._line(piece)
+        for code, count in self._objections.items():
+            if count > 1:
+                yield Objection(code, f"{count} such lines from the agent process were left out")
+
+    def _object(self, code: str, what: str) -> Iterator[Objection]:
+        self._objections[code] += 1
+        if self._objections[code] == 1:
+            yield Objection(code, f"{what} from the agent process was left out")
+
+    def _line(self, line: bytes) -> Iterator[Admitted]:
+        line = line.strip()
+        if not line:
+            return
+        if len(line) > MAX_LINE_BYTES:
+            yield from self._object("line_too_long", f"a line above {MAX_LINE_BYTES} bytes")
+            return
+        frame = _parse(line)
+        if frame is None:
+            yield from self._object("not_json", "a line that is no JSON object")
+        elif _too_deep(frame):
+            yield from self._object("too_deep", f"JSON nested deeper than {MAX_DEPTH}")
+        else:
+            yield from self._frame(frame, len(line))
+
+    def _frame(self, frame: dict[str, Any], size: int) -> Iterator[Admitted]:
+        kind = str(frame.get("type"))
+        if kind in _CONTENT_TYPES:
+            yield from self._content(frame)
+        elif kind == "control_request":
+            yield from self._request(frame)
+        elif kind == "control_response":
+            yield from self._answer(frame)
+        elif kind == "control_cancel_request":
+            yield from self._cancellation(frame)
+        elif kind == "transcript_mirror":
+            yield from self._mirror(frame, size)
+        elif kind not in _IGNORED_TYPES:
+            yield from self._object("unknown_frame", "a frame of an unknown type")
+
+    def _content(self, frame: dict[str, Any]) -> Iterator[Admitted]:
+        if frame.get("session_id") in (self._session_id, None):
+            yield Content(frame)
+        else:
+            yield from self._object("foreign_session", "a frame that names another session")
+
+    def _answer(self, frame: dict[str, Any]) -> Iterator[Admitted]:
+        response = frame.get("response")
+        request_id = response.get("request_id") if isinstance(response, dict) else None
+        if isinstance(request_id, str) and request_id in self._ours:
+            self._ours.discard(request_id)
+            yield Control(frame)
+        else:
+            yield from self._object("unasked_answer", "an answer to nothing we asked")
+
+    def _cancellation(self, frame: dict[str, Any]) -> Iterator[Admitted]:
+        request_id = frame.get("request_id")
+        if isinstance(request_id, str) and request_id in self._theirs:
+            self._theirs.discard(request_id)
+            yield Control(frame)
+
+    def _request(self, frame: dict[str, Any]) -> Iterator[Admitted]:
+        request, request_id = frame.get("request"), frame.get("request_id")
+        if not isinstance(request, dict) or not isinstance(request_id, str):
+            yield from self._object("bad_request", "a control request without its parts")
+        elif str(request.get("subtype")) not in _REQUEST_SUBTYPES:
+            yield from self._object("request_not_allowed", "a control request of another kind")
+        elif request_id in self._theirs or len(self._theirs) >= MAX_OPEN_REQUESTS:
+            yield from self._object("too_many_requests", "a control request beyond the limit")
+        elif not _has_shape(request):
+            yield from self._object("bad_request", "a control request without its parts")
+        else:
+            self._theirs.add(request_id)
+            yield Control(frame)
+
+    def _mirror(self, frame: dict[str, Any], size: int) -> Iterator[Admitted]:
+        entries, path = frame.get("entries"), frame.get("filePath")
+        if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
+            yield from self._object("bad_transcript", "a transcript frame without entries")
+            return
+        named, subagent = self._whose_transcript(path)
+        if not named or any(
+            entry.get("sessionId") not in (self._session_id, None) for entry in entries
+        ):
+            yield from self._object("foreign_transcript", "a transcript of another session")
+            return
+        self._mirrored_bytes += size
+        if self._mirrored_bytes > MAX_MIRROR_BYTES:
+            yield from self._object("transcript_too_long", "transcript beyond the turn's limit")
+            return
+        yield Mirror(tuple(entries), subagent)
+
+    def _whose_transcript(self, path: object) -> tuple[bool, str | None]:
+        if not isinstance(path, str) or not path.startswith(self._projects):
+            return False, None
+        _key, _, rest = path.removeprefix(self._projects).partition("/")
+        if not rest.endswith(".jsonl"):
+            return False, None
+        rest = rest.removesuffix(".jsonl")
+        if rest == self._session_id:
+            return True, None
+        below = rest.removeprefix(f"{self._session_id}/")
+        if below != rest and _SUBAGENT.match(below):
+            return True, below
+        return False, None
+
+
+def _parse(line: bytes) -> dict[str, Any] | None:
+    try:
+        frame = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        # JavaScript escapes half of a character where a string was cut; orjson won't have it.
+        if b"\\u" not in line:
+            return None
+        try:
+            frame = json.loads(_escape_lone_surrogates(json.loads(line)))
+        except (ValueError, RecursionError):
+            return None
+    return frame if isinstance(frame, dict) else None
+
+
+def _escape_lone_surrogates(value: object) -> str:
+    return _LONE_SURROGATES.sub("\N{REPLACEMENT CHARACTER}", json.dumps(value, ensure_ascii=False))
+
+
+def _too_deep(frame: object) -> bool:
+    level: list[object] = [frame]
+    for _ in range(MAX_DEPTH):
+        below: list[object] = []
+        for each in level:
+            if isinstance(each, dict):
+                below.extend(v for v in each.values() if isinstance(v, dict | list))
+            elif isinstance(each, list):
+                below.extend(v for v in each if isinstance(v, dict | list))
+        if not below:
+            return False
+        level = below
+    return True
+
+
+def _has_shape(request: Mapping[str, Any]) -> bool:
+    if request.get("subtype") == "can_use_tool":
+        return isinstance(request.get("tool_name"), str) and isinstance(request.get("input"), dict)
+    hook_input = request.get("input")
+    return (
+        isinstance(request.get("callback_id"), str)
+        and isinstance(hook_input, dict)
+        and isinstance(hook_input.get("tool_name"), str)
+        and isinstance(hook_input.get("tool_input"), dict)
+        and isinstance(request.get("tool_use_id"), str | None)
+    )

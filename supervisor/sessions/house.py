@@ -1,0 +1,58 @@
+"""What conversations are made of: the rows, the terms of the house, and the maker of gates."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from supervisor.approvals.open_requests import TurnContext
+from supervisor.policy.compiled import CompiledPolicy
+from supervisor.runtimes.contract import Runtime, ToolGate
+from supervisor.sessions.turn import Say
+from supervisor.storage.sessions import SessionStore
+from supervisor.storage.turns import TurnStore
+from supervisor.storage.workspaces import WorkspaceStore
+from supervisor.trust.levels import TrustLevel
+
+
+@dataclass(frozen=True, slots=True)
+class GateTerms:
+    """What a gate is made for: one turn, at one level, with the vault as the agent sees it."""
+
+    context: TurnContext
+    level: TrustLevel
+    as_seen_vault: str
+    as_seen_cwd: str
+
+
+class GateMaker(Protocol):
+    """Makes the gate of a turn."""
+
+    def __call__(self, terms: GateTerms, say: Say) -> ToolGate:
+        """A gate that speaks through `say`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """The rows that conversations are kept in."""
+
+    sessions: SessionStore
+    turns: TurnStore
+    workspaces: WorkspaceStore
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """The terms of this supervisor that hold for every turn. Seconds are wall-clock."""
+
+    vault: Path
+    floor: TrustLevel
+    turn_seconds: float
+    shutdown_seconds: float
+    default_model: str | None
+    runtimes: Mapping[TrustLevel, Runtime]
+    make_gate: GateMaker
+    policy: Callable[[], CompiledPolicy]
+    sweep: Callable[[], Awaitable[object]]
+    """Removes what is ours and in use by no turn; called after each one. Never raises."""

@@ -1,0 +1,67 @@
+"""A session's lane: one turn at a time, owned by the supervisor and not by any request."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from supervisor.errors import SessionBusy
+from supervisor.ids import SessionId, TurnId
+from supervisor.sessions.turn import Stop
+from supervisor.trust.levels import TrustLevel
+
+
+@dataclass(slots=True)
+class Lane:
+    """A turn that is being prepared, runs, or is writing its ending."""
+
+    session_id: SessionId
+    turn_id: TurnId
+    stop: Stop = field(default_factory=Stop)
+    level: TrustLevel | None = None
+    """The level it runs at; None while it is being prepared."""
+    is_ending: bool = False
+    """Its terminal event is out: whoever read it may send the next message at once."""
+    left: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Lanes:
+    """All lanes in use."""
+
+    def __init__(self) -> None:
+        self._lanes: dict[SessionId, Lane] = {}
+
+    async def enter(self, session_id: SessionId, turn_id: TurnId) -> Lane:
+        """Take the session's lane. Raises SessionBusy while a turn of it isn't over."""
+        while (lane := self._lanes.get(session_id)) is not None:
+            if not lane.is_ending:
+                raise SessionBusy(
+                    "a turn of this session is running",
+                    where=session_id,
+                    remedy="wait for its end, or abort it",
+                )
+            await lane.left.wait()
+        lane = self._lanes[session_id] = Lane(session_id, turn_id)
+        return lane
+
+    def leave(self, lane: Lane) -> None:
+        """Give the lane back."""
+        if self._lanes.get(lane.session_id) is lane:
+            del self._lanes[lane.session_id]
+        lane.left.set()
+
+    def find(self, session_id: SessionId) -> Lane | None:
+        """The session's lane, if a turn of it isn't over."""
+        lane = self._lanes.get(session_id)
+        return None if lane is None or lane.is_ending else lane
+
+    def all(self) -> list[Lane]:
+        """Every lane whose turn isn't over."""
+        return [lane for lane in self._lanes.values() if not lane.is_ending]
+
+    def living_turns(self) -> set[TurnId]:
+        """The turns that may still own containers, folders and processes."""
+        return {lane.turn_id for lane in self._lanes.values()}
+
+    async def empty(self) -> None:
+        """Wait until every lane is left."""
+        for lane in list(self._lanes.values()):
+            await lane.left.wait()

@@ -1,0 +1,32 @@
+"""Where a session's transcript lies: below `.claude/projects`, and stored as a pointer."""
+
+import hashlib
+import re
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from supervisor.ids import SessionId
+
+FOLDER: Final = PurePosixPath(".claude/projects")
+_OTHER = re.compile(r"[^A-Za-z0-9]")
+_LONGEST = 200
+
+
+def transcript_pointer(vault: Path, cwd: PurePosixPath, session_id: SessionId) -> PurePosixPath:
+    """A new session's transcript, relative to the vault.
+
+    The folder's name follows the CLI's own way of naming (each other character a dash), so that
+    people find it; nothing is ever looked up by it again: the pointer is stored.
+    """
+    name = _OTHER.sub("-", str(vault / cwd))
+    if len(name) > _LONGEST:
+        name = f"{name[:_LONGEST]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return FOLDER / name / f"{session_id}.jsonl"
+
+
+def has_content(path: Path) -> bool:
+    """Whether there is a conversation to take up."""
+    try:
+        return path.stat().st_size > 0
+    except OSError:
+        return False

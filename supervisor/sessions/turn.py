@@ -1,0 +1,188 @@
+"""Performs a plan: opens the runtime, passes on what it says, and gives exactly one ending.
+
+Between the lane, which owns the turn's lifetime, and the runtimes. Decides nothing: the level chose
+the runtime when the plan was made.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from supervisor.errors import (
+    BudgetExhausted,
+    IsolationRefused,
+    ModelFailed,
+    TurnFailed,
+    TurnTimedOut,
+)
+from supervisor.events.schema import (
+    Event,
+    IsolationEvent,
+    PermissionDeniedEvent,
+    Spending,
+    TextEvent,
+    ToolUseEvent,
+    UserMessageEvent,
+)
+from supervisor.runtimes.contract import Receipt, Run, RunResult, Runtime, ToolGate
+from supervisor.sessions.plan import TurnPlan
+
+_PARTIAL_CHARS: Final = 1024 * 1024
+_UNAUTHORISED: Final = frozenset({401, 403})
+
+Say = Callable[[Event], Awaitable[object]]
+"""Appends an event to the session; it is stored when this returns."""
+
+
+class Stop:
+    """A word to a running turn. The first one counts; nobody else cancels a turn."""
+
+    def __init__(self) -> None:
+        self._told = asyncio.Event()
+        self.reason = ""
+
+    def tell(self, reason: str) -> None:
+        """Ask the turn to end, and say why."""
+        if not self._told.is_set():
+            self.reason = reason
+            self._told.set()
+
+    async def heard(self) -> None:
+        """Wait for the word."""
+        await self._told.wait()
+
+
+@dataclass(slots=True)
+class Heard:
+    """What was heard of a turn so far; the books that its ending is written from."""
+
+    run: Run | None = None
+    partial: list[str] = field(default_factory=list)
+    partial_chars: int = 0
+    tool_calls: int = 0
+    denials: list[PermissionDeniedEvent] = field(default_factory=list)
+    spending: Spending = field(default_factory=Spending)
+
+    @property
+    def partial_response(self) -> str:
+        """The answer's text as far as it came."""
+        return "".join(self.partial)
+
+    def note(self, event: Event) -> None:
+        """Enter one event into the books."""
+        if isinstance(event, TextEvent) and self.partial_chars < _PARTIAL_CHARS:
+            self.partial.append(event.delta)
+            self.partial_chars += len(event.delta)
+        elif isinstance(event, ToolUseEvent):
+            self.tool_calls += 1
+        elif isinstance(event, PermissionDeniedEvent):
+            self.denials.append(event)
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The turn was asked to end."""
+
+    reason: str
+
+
+Ending = RunResult | TurnFailed | Stopped
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What a turn is played with; `seconds` is its wall-clock limit.
+
+    `say` also enters what it says into the books, `heard`.
+    """
+
+    runtime: Runtime
+    gate: ToolGate
+    say: Say
+    stop: Stop
+    heard: Heard
+    seconds: float
+
+
+async def perform(plan: TurnPlan, stage: Stage) -> Ending:
+    """Play the turn to its end; when this returns, nothing it started is left.
+
+    Never raises a TurnFailed: it is one of the endings.
+    """
+    heard = stage.heard
+    async with asyncio.TaskGroup() as group:
+        play = group.create_task(_play(plan, stage))
+        word = group.create_task(stage.stop.heard())
+        await asyncio.wait({play, word}, timeout=stage.seconds, return_when=asyncio.FIRST_COMPLETED)
+        asked_to_stop = word.done()
+        if not play.done():
+            if heard.run is not None:
+                await heard.run.interrupt()
+            play.cancel()
+        word.cancel()
+    if not play.cancelled():
+        return play.result()
+    if asked_to_stop:
+        return Stopped(stage.stop.reason)
+    return TurnTimedOut(
+        f"the turn ran longer than {stage.seconds:.0f} s",
+        remedy="ask for less at once, or raise TRUSTFLOOR_TURN_SECONDS",
+    )
+
+
+async def _play(plan: TurnPlan, stage: Stage) -> RunResult | TurnFailed:
+    say, heard = stage.say, stage.heard
+    try:
+        async with stage.runtime.open(plan.run, stage.gate) as run:
+            await say(_isolation(plan, run.receipt))
+            await say(UserMessageEvent(content=plan.prompt))
+            await say(plan.prompt_metadata())
+            heard.run = run
+            try:
+                await run.inject(plan.prompt)
+                return await _listen(run, say)
+            finally:
+                heard.spending = run.spending
+    except IsolationRefused as refusal:
+        if isinstance(refusal.receipt, Receipt):
+            await say(_isolation(plan, refusal.receipt))
+        return refusal
+    except TurnFailed as failure:
+        return failure
+
+
+async def _listen(run: Run, say: Say) -> RunResult | TurnFailed:
+    async for said in run.events:
+        if isinstance(said, RunResult):
+            return said if said.error is None else _failure(said, over_budget=run.over_budget)
+        await say(said)
+    raise AssertionError("a run's events end with a result or raise")
+
+
+def _failure(result: RunResult, *, over_budget: bool) -> TurnFailed:
+    if over_budget:
+        return BudgetExhausted(
+            "the token or cost budget is used up",
+            where="budgets",
+            remedy="raise the budget in the policy files, or begin a new session",
+        )
+    if result.error_status in _UNAUTHORISED:
+        return ModelFailed(
+            f"the model's API refused the key (HTTP {result.error_status})",
+            where="gateway",
+            remedy="check ANTHROPIC_API_KEY, then restart the supervisor",
+        )
+    return ModelFailed(
+        f"the model's API failed: {result.error}", where="gateway", remedy="send it again"
+    )
+
+
+def _isolation(plan: TurnPlan, receipt: Receipt) -> IsolationEvent:
+    return IsolationEvent(
+        level=plan.run.level,
+        cage=receipt.cage,
+        accepted=not receipt.shortfalls,
+        shortfalls=receipt.shortfalls,
+        receipt=dict(receipt.measured),
+    )

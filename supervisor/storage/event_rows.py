@@ -1,0 +1,245 @@
+"""The events table: numbered per session, appended in batches, read in ranges, pruned by turns."""
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+from supervisor.ids import SessionId, TurnId
+from supervisor.storage.database import Database
+
+ROW_OVERHEAD = 200
+"""Bytes that a row takes besides its data, about: what retention counts for it."""
+
+_TURNS_PRUNED_PER_APPEND = 16
+
+
+class EventRecord(NamedTuple):
+    """One stored event. `data` is its final JSON, one line; `ts` is ISO 8601 in UTC."""
+
+    session_id: SessionId
+    turn_id: TurnId
+    seq: int
+    type: str
+    ts: str
+    data: bytes
+
+
+class NewEvent(NamedTuple):
+    """An event before it has its number: `tail` is its JSON object without `{"seq":N,`."""
+
+    session_id: SessionId
+    turn_id: TurnId
+    type: str
+    ts: str
+    tail: bytes
+    terminal: bool
+
+
+class Extent(NamedTuple):
+    """Which numbers of a session are stored, both included; first > last when none are."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How much is kept: bytes in all and per session."""
+
+    total_bytes: int = 2 << 30
+    session_bytes: int = 128 << 20
+
+
+def append(
+    cx: sqlite3.Connection, events: Sequence[NewEvent], retention: Retention
+) -> list[EventRecord]:
+    """Number and store the events, in order; then prune what is beyond the bounds.
+
+    Within a transaction (`Database.transact`), which makes numbers certain between processes too.
+    """
+    last_seqs = _last_seqs(cx, {event.session_id for event in events})
+    records = []
+    for event in events:
+        seq = last_seqs[event.session_id] = last_seqs[event.session_id] + 1
+        data = b'{"seq":%d,%b' % (seq, event.tail)
+        records.append(
+            EventRecord(event.session_id, event.turn_id, seq, event.type, event.ts, data)
+        )
+    cx.executemany(
+        "INSERT INTO events (session_id, turn_id, seq, type, ts, data) VALUES (?, ?, ?, ?, ?, ?)",
+        records,
+    )
+    pairs = sorted(zip(records, events, strict=True), key=lambda pair: pair[0].session_id)
+    for session_id, of_session in groupby(pairs, key=lambda pair: pair[0].session_id):
+        session_bytes = 0
+        for _, of_turn in groupby(of_session, key=lambda pair: pair[0].turn_id):
+            session_bytes += _count(cx, list(of_turn))
+        _add_to_session(cx, session_id, last_seqs[session_id], session_bytes)
+        _prune_session(cx, session_id, retention.session_bytes)
+    _prune_total(cx, retention.total_bytes)
+    return records
+
+
+async def extent(db: Database, session_id: SessionId) -> Extent:
+    """The numbers that are stored of the session."""
+    row = await db.row(
+        "SELECT last_seq, (SELECT min(first_seq) FROM event_turns t"
+        " WHERE t.session_id = s.session_id) AS first FROM event_sessions s WHERE session_id = ?",
+        (session_id,),
+    )
+    if row is None:
+        return Extent(1, 0)
+    last = int(row["last_seq"])
+    return Extent(last + 1 if row["first"] is None else int(row["first"]), last)
+
+
+async def read(
+    db: Database, session_id: SessionId, after: int, limit: int, max_bytes: int
+) -> list[EventRecord]:
+    """The stored events after that number: up to `limit`, and one or as many as fit `max_bytes`."""
+    # The length of a blob is known from its row's header, so sizing touches none of the data.
+    sizes = await db.rows(
+        "SELECT seq, length(data) AS size FROM events WHERE session_id = ? AND seq > ?"
+        " ORDER BY seq LIMIT ?",
+        (session_id, after, limit),
+    )
+    taken, through = 0, after
+    for row in sizes:
+        if taken and taken + row["size"] > max_bytes:
+            break
+        taken += row["size"]
+        through = row["seq"]
+    rows = await db.rows(
+        "SELECT session_id, turn_id, seq, type, ts, data FROM events"
+        " WHERE session_id = ? AND seq > ? AND seq <= ? ORDER BY seq",
+        (session_id, after, through),
+    )
+    return [EventRecord(*row) for row in rows]
+
+
+async def has_asked(db: Database, request_id: str) -> bool:
+    """Whether a stored event puts a request of this id to a person."""
+    row = await db.row(
+        "SELECT 1 FROM events WHERE type IN ('permission_request', 'user_question')"
+        " AND instr(data, CAST(? AS BLOB)) LIMIT 1",
+        (f'"{request_id}"',),
+    )
+    return row is not None
+
+
+def forget(cx: sqlite3.Connection, session_id: SessionId) -> None:
+    """Remove all of the session's events; its numbers are not given again."""
+    cx.execute("DELETE FROM events WHERE session_id = ?", (session_id,))
+    cx.execute("DELETE FROM event_turns WHERE session_id = ?", (session_id,))
+    cx.execute(
+        "UPDATE event_totals SET bytes = bytes - coalesce("
+        "(SELECT bytes FROM event_sessions WHERE session_id = ?), 0)",
+        (session_id,),
+    )
+    cx.execute("UPDATE event_sessions SET bytes = 0 WHERE session_id = ?", (session_id,))
+
+
+def _last_seqs(cx: sqlite3.Connection, session_ids: set[SessionId]) -> dict[SessionId, int]:
+    marks = ", ".join("?" * len(session_ids))
+    rows = cx.execute(
+        f"SELECT session_id, last_seq FROM event_sessions WHERE session_id IN ({marks})",  # noqa: S608 - question marks
+        tuple(session_ids),
+    )
+    return dict.fromkeys(session_ids, 0) | {row["session_id"]: row["last_seq"] for row in rows}
+
+
+def _count(cx: sqlite3.Connection, run: list[tuple[EventRecord, NewEvent]]) -> int:
+    """Add a run of one turn's events to its range; the bytes added.
+
+    What comes late, after the session's next turn began, counts as that turn's: ranges of a
+    session never overlap.
+    """
+    first, last = run[0][0], run[-1][0]
+    size = sum(len(record.data) + ROW_OVERHEAD for record, _ in run)
+    ended = any(event.terminal for _, event in run)
+    known = cx.execute(
+        "UPDATE event_turns SET last_seq = ?, bytes = bytes + ?,"
+        " ended = max(ended, ? AND turn_id = ?)"
+        " WHERE session_id = ? AND newest = 1 AND (turn_id = ? OR EXISTS (SELECT 1 FROM"
+        " event_turns o WHERE o.session_id = ? AND o.newest = 0 AND o.turn_id = ?))",
+        (
+            last.seq,
+            size,
+            ended,
+            first.turn_id,
+            first.session_id,
+            first.turn_id,
+            first.session_id,
+            first.turn_id,
+        ),
+    )
+    if known.rowcount == 0:
+        cx.execute(
+            "UPDATE event_turns SET newest = 0 WHERE session_id = ? AND newest = 1",
+            (first.session_id,),
+        )
+        cx.execute(
+            "INSERT INTO event_turns (session_id, turn_id, first_seq, last_seq, bytes, newest,"
+            " ended) VALUES (?, ?, ?, ?, ?, 1, ?)",
+            (first.session_id, first.turn_id, first.seq, last.seq, size, ended),
+        )
+    return size
+
+
+def _add_to_session(
+    cx: sqlite3.Connection, session_id: SessionId, last_seq: int, size: int
+) -> None:
+    cx.execute(
+        "INSERT INTO event_sessions (session_id, last_seq, bytes) VALUES (?, ?, ?)"
+        " ON CONFLICT (session_id) DO UPDATE SET"
+        " last_seq = excluded.last_seq, bytes = bytes + excluded.bytes",
+        (session_id, last_seq, size),
+    )
+    cx.execute("UPDATE event_totals SET bytes = bytes + ?", (size,))
+
+
+def _prune_session(cx: sqlite3.Connection, session_id: SessionId, bound: int) -> None:
+    for _ in range(_TURNS_PRUNED_PER_APPEND):
+        oldest = cx.execute(
+            "SELECT t.* FROM event_turns t JOIN event_sessions s USING (session_id)"
+            " WHERE t.session_id = ? AND s.bytes > ? AND t.newest = 0 ORDER BY t.ordinal LIMIT 1",
+            (session_id, bound),
+        )
+        if not _drop(cx, list(oldest)):
+            return
+
+
+def _prune_total(cx: sqlite3.Connection, bound: int) -> None:
+    """Oldest first, sparing each session's newest turn; then also those, of sessions long idle.
+
+    A turn that hasn't ended, and the newest of all, are never pruned.
+    """
+    for _ in range(_TURNS_PRUNED_PER_APPEND):
+        oldest = cx.execute(
+            "SELECT * FROM (SELECT t.* FROM event_turns t, event_totals e"
+            " WHERE e.bytes > ? AND newest = 0 ORDER BY ordinal LIMIT 1)"
+            " UNION ALL SELECT * FROM (SELECT t.* FROM event_turns t, event_totals e"
+            " WHERE e.bytes > ? AND newest = 1 AND ended = 1"
+            " AND ordinal < (SELECT max(ordinal) FROM event_turns) ORDER BY ordinal LIMIT 1)"
+            " LIMIT 1",
+            (bound, bound),
+        )
+        if not _drop(cx, list(oldest)):
+            return
+
+
+def _drop(cx: sqlite3.Connection, turns: Sequence[sqlite3.Row]) -> bool:
+    for turn in turns:
+        cx.execute(
+            "DELETE FROM events WHERE session_id = ? AND seq BETWEEN ? AND ?",
+            (turn["session_id"], turn["first_seq"], turn["last_seq"]),
+        )
+        cx.execute("DELETE FROM event_turns WHERE ordinal = ?", (turn["ordinal"],))
+        cx.execute(
+            "UPDATE event_sessions SET bytes = bytes - ? WHERE session_id = ?",
+            (turn["bytes"], turn["session_id"]),
+        )
+        cx.execute("UPDATE event_totals SET bytes = bytes - ?", (turn["bytes"],))
+    return bool(turns)

@@ -1,0 +1,118 @@
+"""The turns table: what runs in which session, and how it ended; one running turn per session."""
+
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from supervisor.clock import Clock
+from supervisor.errors import SessionBusy, SessionNotFound
+from supervisor.ids import SessionId, TurnId
+from supervisor.storage.database import Database
+from supervisor.storage.session_row import parse_level
+from supervisor.storage.timestamp import SystemClock, from_text, to_text
+from supervisor.trust.levels import TrustLevel
+
+TurnState = Literal["running", "done", "aborted", "error", "interrupted"]
+EndState = Literal["done", "aborted", "error", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnRow:
+    """One stored turn; `ended_at` is None while it runs."""
+
+    id: TurnId
+    session_id: SessionId
+    state: TurnState
+    started_at: datetime
+    ended_at: datetime | None
+    trust_level: TrustLevel
+    error_code: str | None
+
+
+class TurnStore:
+    """Begins and ends turns; that there is one at a time is held by the database itself."""
+
+    def __init__(self, db: Database, clock: Clock | None = None) -> None:
+        self._db = db
+        self._clock = clock or SystemClock()
+
+    async def begin(self, turn_id: TurnId, session_id: SessionId, level: TrustLevel) -> TurnRow:
+        """Record that a turn runs. Raises SessionBusy if one does already, SessionNotFound."""
+        async with self._db.write() as cx:
+            try:
+                rows = await cx.execute_fetchall(
+                    "INSERT INTO turns (id, session_id, state, started_at, trust_level)"
+                    " VALUES (?, ?, 'running', ?, ?) RETURNING *",
+                    (turn_id, session_id, self._now(), level.value),
+                )
+            except sqlite3.IntegrityError as error:
+                if error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
+                    raise SessionNotFound("no session has this id", where=session_id) from error
+                if error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_UNIQUE:
+                    raise SessionBusy(
+                        "a turn of this session is running",
+                        where=session_id,
+                        remedy="wait for its end, or abort it",
+                    ) from error
+                raise
+            return next(_turn(dict(row)) for row in rows)
+
+    async def end(self, turn_id: TurnId, state: EndState, error_code: str | None = None) -> bool:
+        """Record the end. The first end counts: False if the turn wasn't running any more."""
+        async with self._db.write() as cx:
+            cursor = await cx.execute(
+                "UPDATE turns SET state = ?, ended_at = ?, error_code = ?"
+                " WHERE id = ? AND state = 'running'",
+                (state, self._now(), error_code, turn_id),
+            )
+            return cursor.rowcount == 1
+
+    async def get(self, turn_id: TurnId) -> TurnRow | None:
+        """The turn, or None."""
+        row = await self._db.row("SELECT * FROM turns WHERE id = ?", (turn_id,))
+        return None if row is None else _turn(dict(row))
+
+    async def latest(self, session_id: SessionId) -> TurnRow | None:
+        """The session's newest turn, or None."""
+        row = await self._db.row(
+            "SELECT * FROM turns WHERE session_id = ? ORDER BY started_at DESC, rowid DESC LIMIT 1",
+            (session_id,),
+        )
+        return None if row is None else _turn(dict(row))
+
+    async def running(self) -> list[TurnRow]:
+        """All turns that run, the oldest first."""
+        rows = await self._db.rows(
+            "SELECT * FROM turns WHERE state = 'running' ORDER BY started_at"
+        )
+        return [_turn(dict(row)) for row in rows]
+
+    async def mark_interrupted(self) -> list[TurnRow]:
+        """End every turn that a supervisor before us left running; those it changed.
+
+        Only right while no turn of ours runs and the data folder's lock is held: at the start.
+        """
+        async with self._db.write() as cx:
+            rows = await cx.execute_fetchall(
+                "UPDATE turns SET state = 'interrupted', ended_at = ?,"
+                " error_code = 'turn_interrupted' WHERE state = 'running' RETURNING *",
+                (self._now(),),
+            )
+            return [_turn(dict(row)) for row in rows]
+
+    def _now(self) -> str:
+        return to_text(self._clock.now())
+
+
+def _turn(row: Mapping[str, Any]) -> TurnRow:
+    return TurnRow(
+        id=TurnId(row["id"]),
+        session_id=SessionId(row["session_id"]),
+        state=row["state"],
+        started_at=from_text(row["started_at"]),
+        ended_at=None if row["ended_at"] is None else from_text(row["ended_at"]),
+        trust_level=parse_level(row["trust_level"], []),
+        error_code=row["error_code"],
+    )

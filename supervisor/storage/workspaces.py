@@ -1,0 +1,132 @@
+"""The workspaces table: named parts of the vault and the trust floor of each."""
+
+import re
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+from typing import Any
+
+from supervisor.clock import Clock
+from supervisor.errors import InvalidRequest, NotFound
+from supervisor.storage.database import Database
+from supervisor.storage.session_row import parse_level
+from supervisor.storage.timestamp import SystemClock, from_text, to_text
+from supervisor.trust.levels import TrustLevel
+
+DEFAULT = "default"
+"""The slug of the workspace that always exists: the whole vault."""
+
+_SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,62}\Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkspaceRow:
+    """One workspace. `folder` is relative to the vault, '' being the vault itself.
+
+    A floor that can't be read is the strictest one, with `damaged` set.
+    """
+
+    slug: str
+    name: str
+    folder: str
+    floor: TrustLevel
+    created_at: datetime
+    damaged: tuple[str, ...] = ()
+
+
+class WorkspaceStore:
+    """Workspaces by slug."""
+
+    def __init__(self, db: Database, clock: Clock | None = None) -> None:
+        self._db = db
+        self._clock = clock or SystemClock()
+
+    async def get(self, slug: str) -> WorkspaceRow:
+        """The workspace. Raises NotFound."""
+        row = await self._db.row("SELECT * FROM workspaces WHERE slug = ?", (slug,))
+        if row is None:
+            raise NotFound("no workspace has this slug", where=slug)
+        return _workspace(dict(row))
+
+    async def list(self) -> list[WorkspaceRow]:
+        """All workspaces, by slug."""
+        rows = await self._db.rows("SELECT * FROM workspaces ORDER BY slug")
+        return [_workspace(dict(row)) for row in rows]
+
+    async def put(self, slug: str, *, name: str, folder: str, floor: TrustLevel) -> WorkspaceRow:
+        """Make the workspace, or replace what is said of it.
+
+        Raises InvalidRequest for a slug or folder that can't be: the folder is relative, without
+        `..`, and `default` is always the whole vault. Whether it exists is checked elsewhere.
+        """
+        if _SLUG.match(slug) is None:
+            raise InvalidRequest(
+                f"{slug!r} is no slug",
+                where="slug",
+                remedy="use up to 63 lower-case letters, digits and hyphens",
+            )
+        inside = relative_folder(folder)
+        if slug == DEFAULT and inside:
+            raise InvalidRequest("the default workspace is the whole vault", where="folder")
+        async with self._db.write() as cx:
+            rows = await cx.execute_fetchall(
+                "INSERT INTO workspaces (slug, name, folder, floor, created_at)"
+                " VALUES (?, ?, ?, ?, ?) ON CONFLICT (slug) DO UPDATE SET"
+                " name = excluded.name, folder = excluded.folder, floor = excluded.floor"
+                " RETURNING *",
+                (slug, name, inside, floor.value, to_text(self._clock.now())),
+            )
+            return next(_workspace(dict(row)) for row in rows)
+
+    async def delete(self, slug: str) -> None:
+        """Remove the workspace; its folder stays.
+
+        Raises NotFound, and InvalidRequest for `default` and while sessions are in it: with the
+        workspace their floor would go.
+        """
+        if slug == DEFAULT:
+            raise InvalidRequest("the default workspace can't be deleted", where="slug")
+        async with self._db.write() as cx:
+            try:
+                cursor = await cx.execute("DELETE FROM workspaces WHERE slug = ?", (slug,))
+            except sqlite3.IntegrityError as error:
+                raise InvalidRequest(
+                    "sessions are in this workspace",
+                    where="slug",
+                    remedy="move or delete them first",
+                ) from error
+            if cursor.rowcount == 0:
+                raise NotFound("no workspace has this slug", where=slug)
+
+
+def relative_folder(folder: str) -> str:
+    """The folder in its one spelling. Raises InvalidRequest unless it stays below the vault."""
+    path = PurePosixPath(folder)
+    unfit = path.is_absolute() or ".." in path.parts or folder.startswith("~")
+    if unfit or any(ord(character) < ord(" ") for character in folder):
+        raise InvalidRequest(
+            f"{folder!r} is not a folder within the vault",
+            where="folder",
+            remedy="give it relative to the vault, without '..'",
+        )
+    return "" if path == PurePosixPath() else str(path)
+
+
+def _workspace(row: Mapping[str, Any]) -> WorkspaceRow:
+    damaged: list[str] = []
+    floor = parse_level(row["floor"], damaged, "floor")
+    try:
+        created_at = from_text(row["created_at"])
+    except (TypeError, ValueError):
+        damaged.append("created_at")
+        created_at = datetime.fromtimestamp(0, UTC)
+    return WorkspaceRow(
+        slug=row["slug"],
+        name=row["name"],
+        folder=row["folder"],
+        floor=floor,
+        created_at=created_at,
+        damaged=tuple(damaged),
+    )

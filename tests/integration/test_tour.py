@@ -1,0 +1,108 @@
+"""The tour as a person runs it: on a real supervisor, engine and agent; and that it can fail."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.engine
+SECONDS = 240
+
+
+def play(*options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "supervisor", "demo", *options],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+
+
+@pytest.fixture
+def temporary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A temporary folder of the tour's own, with a path that is short enough for sockets."""
+    folder = Path(f"/tmp/tf-{os.getpid()}")
+    folder.mkdir()
+    yield folder
+    folder.rmdir()  # fails if anything is left in it
+
+
+def lines_with(told: str, word: str) -> list[str]:
+    return re.findall(rf"^   {word}\b.*$", told, re.MULTILINE)
+
+
+def test_every_claim_of_the_tour_holds_and_nothing_is_left_behind(temporary: Path) -> None:
+    tour = play(TMPDIR=str(temporary))
+    assert tour.returncode == 0, tour.stdout + tour.stderr
+    last = re.fullmatch(r"tour: (\d+) of (\d+) held, 0 left behind", tour.stdout.splitlines()[-1])
+    assert last
+    assert last[1] == last[2]
+    assert len(lines_with(tour.stdout, "held")) == int(last[1])
+    assert "\x1b" not in tour.stdout
+    assert tour.stderr == ""
+
+
+def test_a_policy_that_denies_no_file_makes_the_tour_say_so(
+    temporary: Path, tmp_path: Path
+) -> None:
+    shipped = yaml.safe_load((ROOT / "policies" / "default.yaml").read_text(encoding="utf-8"))
+    shipped["deny"] = []
+    (tmp_path / "default.yaml").write_text(yaml.safe_dump(shipped), encoding="utf-8")
+    tour = play("--policies", str(tmp_path), TMPDIR=str(temporary))
+    assert tour.returncode == 1
+    failed = lines_with(tour.stdout, "NOT HELD")
+    assert any("reading every file" in line for line in failed), tour.stdout
+    assert any("no event of the turn has a byte of them" in line for line in failed)
+    assert re.search(r"^tour: \d+ of \d+ held, 0 left behind$", tour.stdout, re.MULTILINE)
+
+
+def test_without_an_engine_the_tour_says_what_to_do(temporary: Path, tmp_path: Path) -> None:
+    tour = play(TMPDIR=str(temporary), TRUSTFLOOR_ENGINE_SOCKET=str(tmp_path / "none.sock"))
+    assert tour.returncode == 1
+    assert "Traceback" not in tour.stdout + tour.stderr
+    assert lines_with(tour.stdout, "NOT HELD")
+
+
+def test_a_tour_that_is_ended_from_outside_leaves_nothing(temporary: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "supervisor", "demo"],
+        cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(temporary)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as tour:
+        assert tour.stdout is not None
+        for line in tour.stdout:
+            if line.startswith("   person"):  # a turn is about to run
+                tour.send_signal(signal.SIGTERM)
+                break
+        tour.stdout.read()
+        assert tour.wait(timeout=SECONDS) != 0
+    assert not with_folder_in_environment(temporary)
+    assert not list(temporary.iterdir())
+
+
+def with_folder_in_environment(folder: Path) -> Mapping[str, bytes]:
+    """The processes that were told of the folder."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                environment = (entry / "environ").read_bytes()
+            except OSError:
+                continue
+            if f"{folder}/".encode() in environment:
+                found[entry.name] = environment
+    return found

@@ -1,0 +1,164 @@
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from supervisor.events import hub, replay
+from supervisor.events.hub import Subscription
+from supervisor.events.log import EventLog, EventRecord, Retention
+from supervisor.events.replay import GAP, Records, subscribe
+from supervisor.ids import TurnId
+from tests.worlds.storage import SESSION, TURN, done, event_log, text
+
+
+async def gather(records: Records, count: int) -> list[EventRecord]:
+    taken: list[EventRecord] = []
+    async with asyncio.timeout(20):
+        while len(taken) < count:
+            taken.append(await anext(records))
+    return taken
+
+
+async def rest(records: Records) -> list[int]:
+    async with asyncio.timeout(20):
+        return [record.seq async for record in records]
+
+
+@pytest.mark.parametrize("after", [None, 0, 7, 40])
+@pytest.mark.parametrize("queue", [1, 3, 1000])
+async def test_no_gap_and_no_double_while_others_append(
+    tmp_path: Path, after: int | None, queue: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replay, "Subscription", lambda: Subscription(max_events=queue))
+    async with event_log(tmp_path) as log:
+        await log.append_all(SESSION, TURN, [text()] * 40)
+
+        async def write() -> None:
+            for _ in range(30):
+                await log.append(SESSION, TURN, text())
+                await asyncio.gather(*(log.append(SESSION, TURN, text()) for _ in range(3)))
+
+        async def read(pauses: int) -> list[int]:
+            seqs = []
+            async with subscribe(log, SESSION, after=after) as records:
+                while not seqs or seqs[-1] < 160:
+                    seqs += [record.seq for record in await gather(records, 1)]
+                    for _ in range(pauses):
+                        await asyncio.sleep(0)
+            return seqs
+
+        *readers, _ = await asyncio.gather(*(read(pauses) for pauses in (0, 1, 5, 40)), write())
+        expected = list(range((after or 0) + 1, 161))
+        assert readers == [expected] * 4
+        assert log.hub.readers(SESSION) == 0
+
+
+async def test_live_events_follow_without_a_look_at_the_log(tmp_path: Path) -> None:
+    async with event_log(tmp_path) as log, subscribe(log, SESSION) as records:
+        assert await records.batch(0.01) == []
+        appended = await log.append(SESSION, TURN, text())
+        assert await records.batch(5) == [appended]
+        assert not records.ended
+
+
+async def test_cancelled_waits_lose_nothing(tmp_path: Path) -> None:
+    async with event_log(tmp_path) as log, subscribe(log, SESSION) as records:
+        seqs: list[int] = []
+        writing = asyncio.create_task(log.append_all(SESSION, TURN, [text()] * 200))
+        async with asyncio.timeout(20):
+            while len(seqs) < 200:
+                reading = asyncio.create_task(anext(records))  # type: ignore[arg-type]
+                for _ in range(len(seqs) % 4):
+                    await asyncio.sleep(0)
+                reading.cancel()
+                await asyncio.wait({reading})
+                if not reading.cancelled():
+                    seqs.append(reading.result().seq)
+                seqs += [record.seq for record in await records.batch(0)]
+        await writing
+        assert seqs == list(range(1, 201))
+
+
+async def test_until_terminal_ends_with_the_turn_that_is_running(tmp_path: Path) -> None:
+    async with event_log(tmp_path) as log:
+        await log.append_all(SESSION, TURN, [text(), done()])
+        await log.append(SESSION, TurnId("turn_2"), text())
+        async with subscribe(log, SESSION, after=1, until_terminal=True) as records:
+            await log.append_all(SESSION, TurnId("turn_2"), [text(), done()])
+            await log.append(SESSION, TurnId("turn_3"), text())
+            assert await rest(records) == [2, 3, 4, 5]
+            assert records.ended
+            assert await records.batch(5) == []
+
+
+async def test_until_terminal_replays_an_idle_session_to_its_last_end(tmp_path: Path) -> None:
+    async with event_log(tmp_path) as log:
+        for turn in ("a", "b"):
+            await log.append_all(SESSION, TurnId(turn), [text(), done()])
+        async with subscribe(log, SESSION, until_terminal=True) as records:
+            assert await rest(records) == [1, 2, 3, 4]
+
+
+async def test_until_terminal_from_the_last_event_waits_for_the_next_turn(tmp_path: Path) -> None:
+    async with event_log(tmp_path) as log:
+        await log.append_all(SESSION, TURN, [text(), done()])
+        async with subscribe(log, SESSION, after=2, until_terminal=True) as records:
+            assert await records.batch(0.01) == []
+            await log.append_all(SESSION, TurnId("b"), [text(), done()])
+            assert await rest(records) == [3, 4]
+
+
+async def test_pruned_events_are_told_as_a_gap_and_the_rest_follows(tmp_path: Path) -> None:
+    async with EventLog(tmp_path / "e.db", retention=Retention(session_bytes=2000)) as log:
+        for turn in "abcd":
+            await log.append_all(SESSION, TurnId(turn), [text("x" * 500), done()])
+        first = (await log.extent(SESSION)).first
+        assert first > 3
+        async with subscribe(log, SESSION, after=1, until_terminal=True) as records:
+            notice = await anext(records)
+            assert await rest(records) == list(range(first, 9))
+        stored = await log.read(SESSION, first - 1)
+        assert notice not in stored
+        async with subscribe(log, SESSION, after=first - 1, until_terminal=True) as records:
+            assert await rest(records) == list(range(first, 9))
+    told = json.loads(notice.data)
+    assert (told["type"], told["code"], told["seq"]) == ("warning", GAP, first - 1)
+    assert f"events 2 to {first - 1} " in told["message"]
+
+
+async def test_a_number_the_log_never_gave_is_told_and_everything_is_replayed(
+    tmp_path: Path,
+) -> None:
+    async with event_log(tmp_path) as log:
+        await log.append_all(SESSION, TURN, [text(), done()])
+        async with subscribe(log, SESSION, after=500, until_terminal=True) as records:
+            notice = await anext(records)
+            assert json.loads(notice.data)["code"] == GAP
+            assert notice.seq == 0
+            assert await rest(records) == [1, 2]
+
+
+async def test_a_forgotten_session_is_a_gap_and_goes_on(tmp_path: Path) -> None:
+    async with event_log(tmp_path) as log:
+        await log.append_all(SESSION, TURN, [text(), done()])
+        await log.forget(SESSION)
+        async with subscribe(log, SESSION, after=1) as records:
+            (notice,) = await gather(records, 1)
+            assert notice.seq == 2
+            await log.append(SESSION, TURN, text())
+            assert [record.seq for record in await gather(records, 1)] == [3]
+
+
+async def test_a_reader_that_stands_still_slows_nobody_and_holds_little(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "QUEUE_EVENTS", 1024)
+    async with event_log(tmp_path) as log:
+        async with subscribe(log, SESSION) as still, subscribe(log, SESSION) as quick:
+            assert await still.batch(0) == []
+            for _ in range(30):
+                await log.append_all(SESSION, TURN, [text("x" * 10_000)] * 20)
+                assert len(await gather(quick, 20)) == 20
+            assert still._subscription._bytes <= hub.QUEUE_BYTES
+            assert [record.seq for record in await gather(still, 600)] == list(range(1, 601))

@@ -1,0 +1,128 @@
+"""A mistake in a policy file is told with file, line, column, field and what was expected."""
+
+import pytest
+
+from supervisor.errors import ConfigurationError
+from supervisor.policy.document import DEEPEST_NESTING, LARGEST_FILE, MOST_ALIASES
+from supervisor.policy.schema import read_document
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "said"),
+    [
+        ("", "p.yaml:1:1", "empty"),
+        ("version: 2\n", "p.yaml:1:10 version", "expected 1"),
+        ("deny: []\n", "p.yaml:1:1", "the key `version`"),
+        ("version: 1\nversion: 1\n", "p.yaml:2:1 version", "each key once"),
+        ("- a\n", "p.yaml:1:1", "a mapping"),
+        ("version: 1\ndeny: x\n", "p.yaml:2:7 deny", "a list"),
+        ("version: 1\ndeny:\n  - reason: r\n", "p.yaml:3:5 deny[0]", "the key `id`"),
+        ("version: 1\ndeny:\n  - {id: A b, reason: r}\n", "p.yaml:3:10 deny[0].id", "lower-case"),
+        ("version: 1\ndeny:\n  - {id: a, reason: 5}\n", "p.yaml:3:21 deny[0].reason", "a text"),
+        (
+            "version: 1\ndeny:\n  - {id: a, reason: r, names: [a/b]}\n",
+            "p.yaml:3:32 deny[0].names[0]",
+            "without a slash",
+        ),
+        (
+            "version: 1\ndeny:\n  - {id: a, reason: r, names: ['*']}\n",
+            "p.yaml:3:32 deny[0].names[0]",
+            "match everything",
+        ),
+        (
+            "version: 1\ndeny:\n  - {id: a, reason: r, paths: [/etc/x]}\n",
+            "p.yaml:3:32 deny[0].paths[0]",
+            "without a slash at its start",
+        ),
+        (
+            "version: 1\ndeny:\n  - {id: a, reason: r}\n  - {id: a, reason: r}\n",
+            "p.yaml:4:5 deny[1]",
+            "each id once",
+        ),
+        (
+            "version: 1\ntools:\n  levels:\n    full:\n      web: maybe\n",
+            "p.yaml:5:12 tools.levels.full.web",
+            "one of allow, ask, deny",
+        ),
+        (
+            "version: 1\ntools:\n  categories:\n    read: [Read, Read me]\n",
+            "p.yaml:4:18 tools.categories.read[1]",
+            "a tool's name",
+        ),
+        (
+            "version: 1\ntools:\n  categories: {read: [X], write: [X]}\n",
+            "p.yaml:3:35 tools.categories.write[0]",
+            "is read already",
+        ),
+        (
+            "version: 1\nbudgets: {turn: {tokens: -1}}\n",
+            "p.yaml:2:26 budgets.turn.tokens",
+            "a whole number above 0",
+        ),
+        (
+            "version: 1\nbudgets: {turn: {cost_usd: .nan}}\n",
+            "p.yaml:2:28 budgets.turn.cost_usd",
+            "a number above 0",
+        ),
+        (
+            "version: 1\ngateway: {server_tools: {full: yes please}}\n",
+            "p.yaml:2:32 gateway.server_tools.full",
+            "true or false",
+        ),
+        ("version: 1\n\tx: 1\n", "p.yaml:2:1", "cannot start any token"),
+        ("version: 1\nx: [1\n", "p.yaml:3:1", "expected ',' or ']'"),
+    ],
+)
+def test_the_place_and_what_was_expected_are_named(text: str, where: str, said: str) -> None:
+    with pytest.raises(ConfigurationError) as found:
+        read_document("p.yaml", text.encode())
+    assert found.value.where == where
+    assert said in found.value.message
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ("version: 1\ndney: []\n", "did you mean `deny`?"),
+        ("version: 1\ndeny: [{id: a, reason: r, name: [x]}]\n", "did you mean `names`?"),
+        ("version: 1\ntools: {levels: {sandbox: {}}}\n", "did you mean `sandboxed`?"),
+        ("version: 1\ntools: {levels: {full: {shel: ask}}}\n", "did you mean `shell`?"),
+    ],
+)
+def test_an_unknown_key_is_an_error_that_names_the_nearest_known_one(
+    text: str, remedy: str
+) -> None:
+    with pytest.raises(ConfigurationError) as found:
+        read_document("p.yaml", text.encode())
+    assert found.value.remedy == remedy
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "version: 1\n#" + "x" * LARGEST_FILE,
+        "a: &a [x]\nb: [" + ", ".join(["*a"] * (MOST_ALIASES + 1)) + "]\n",
+        "a: " + "[" * (DEEPEST_NESTING + 1) + "]" * (DEEPEST_NESTING + 1),
+        "version: 1\ndeny: [" + ", ".join(["{id: a, reason: r}"] * 2001) + "]\n",
+        "a: &a [*a]\n",
+        "!!python/object/apply:os.getcwd []\n",
+        "version: !!python/name:os.getcwd ''\n",
+        "version: 1\n---\nversion: 1\n",
+    ],
+    ids=["size", "aliases", "nesting", "list", "circle", "object", "name", "two-documents"],
+)
+def test_limits_hold_and_nothing_is_built_from_tags(text: str) -> None:
+    with pytest.raises(ConfigurationError):
+        read_document("p.yaml", text.encode())
+
+
+def test_a_file_that_is_not_utf8_is_refused_with_its_line() -> None:
+    with pytest.raises(ConfigurationError) as found:
+        read_document("p.yaml", b"version: 1\n# \xff\n")
+    assert found.value.where == "p.yaml:2:1"
+
+
+def test_a_byte_order_mark_and_windows_line_ends_change_nothing() -> None:
+    plain = b"version: 1\ndeny:\n  - id: a\n    reason: r\n    names: [x]\n"
+    windows = b"\xef\xbb\xbf" + plain.replace(b"\n", b"\r\n")
+    assert read_document("p.yaml", windows).deny == read_document("p.yaml", plain).deny

@@ -1,0 +1,92 @@
+"""The parts of the runner image that can be tried outside it."""
+
+import errno
+import json
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runner_image import entry, probe, seal
+from supervisor.runtimes.container.receipt import FORBIDDEN_ACTS
+from tests.worlds.cage_reports import a_measurement, a_spec
+
+ALLOWED = 0x7FFF0000
+NO_FAMILY = 0x00050000 | errno.EAFNOSUPPORT
+NO_CALL = 0x00050000 | errno.ENOSYS
+X86_64, I386, AARCH64 = 0xC000003E, 0x40000003, 0xC00000B7
+
+
+def verdict(machine: str, architecture: int, call: int, argument: int = 0) -> int:
+    """What the kernel's filter machine would answer: the few operations that the seal uses."""
+    memory = {0: call, 4: architecture, 16: argument & 0xFFFFFFFF}
+    steps = list(struct.iter_unpack("=HBBI", seal.program(machine)))
+    at = accumulator = 0
+    while True:
+        operation, if_true, if_false, value = steps[at]
+        at += 1
+        if operation == 0x20:
+            accumulator = memory[value]
+        elif operation == 0x15:
+            at += if_true if accumulator == value else if_false
+        elif operation == 0x35:
+            at += if_true if accumulator >= value else if_false
+        else:
+            assert operation == 0x06
+            return value
+
+
+@pytest.mark.parametrize(
+    ("machine", "architecture", "socket_call"), [("x86_64", X86_64, 41), ("aarch64", AARCH64, 198)]
+)
+def test_only_four_socket_families_pass_the_seal(machine, architecture, socket_call):
+    allowed = {
+        family
+        for family in range(64)
+        if verdict(machine, architecture, socket_call, family) == ALLOWED
+    }
+    assert allowed == {1, 2, 10, 16}
+    assert verdict(machine, architecture, socket_call, 40) == NO_FAMILY
+
+
+@pytest.mark.parametrize("call", [425, 426, 427])
+def test_io_uring_does_not_pass_the_seal(call):
+    assert verdict("x86_64", X86_64, call) == NO_CALL
+
+
+def test_calls_by_the_numbers_of_another_architecture_do_not_pass_the_seal():
+    assert verdict("x86_64", I386, 102, 40) == NO_CALL
+    assert verdict("x86_64", X86_64, 0x40000000 + 41, 1) == NO_CALL
+
+
+@given(st.integers(0, 600).filter(lambda call: call not in (41, 425, 426, 427)))
+def test_everything_else_is_left_to_the_engines_profile(call):
+    assert verdict("x86_64", X86_64, call) == ALLOWED
+
+
+def test_an_unknown_machine_has_no_seal():
+    with pytest.raises(KeyError):
+        seal.program("vax")
+
+
+def test_the_probe_tries_what_the_judge_demands_and_nothing_else():
+    assert set(probe.FORBIDDEN) == set(FORBIDDEN_ACTS)
+
+
+def test_the_probe_measures_what_the_judge_demands():
+    assert set(probe.MEASUREMENTS) | {"acts", "trustfloor", "micros"} == set(
+        a_measurement(a_spec())
+    )
+
+
+JSON = st.recursive(
+    st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=8,
+)
+
+
+@given(JSON)
+def test_what_the_entry_writes_is_json(value):
+    assert json.loads(entry.to_json(value)) == value

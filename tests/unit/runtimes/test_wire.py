@@ -1,0 +1,238 @@
+"""The filter between a hostile process and the SDK (invariant 7), without any process."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.ids import SessionId
+from supervisor.runtimes import wire
+from supervisor.runtimes.wire import Admitted, Content, Control, Mirror, Objection, Wire
+
+SESSION = SessionId("11111111-2222-4333-8444-555555555555")
+OTHER = "99999999-2222-4333-8444-555555555555"
+PROJECTS = "/home/agent/.claude/projects"
+
+
+def a_wire() -> Wire:
+    return Wire(SESSION, PROJECTS)
+
+
+def line(frame: object) -> bytes:
+    return json.dumps(frame).encode() + b"\n"
+
+
+def fed(*frames: object) -> list[Admitted]:
+    target = a_wire()
+    return [admitted for frame in frames for admitted in target.feed(line(frame))]
+
+
+def codes(admitted: list[Admitted]) -> list[str]:
+    return [each.code for each in admitted if isinstance(each, Objection)]
+
+
+def hook(request_id: str = "r1", **changes: object) -> dict[str, object]:
+    request = {
+        "subtype": "hook_callback",
+        "callback_id": "hook_0",
+        "tool_use_id": "t1",
+        "input": {"tool_name": "Bash", "tool_input": {"command": "ls"}},
+    }
+    return {"type": "control_request", "request_id": request_id, "request": {**request, **changes}}
+
+
+def mirror(path: str, session: str = SESSION) -> dict[str, object]:
+    entries = [{"type": "user", "sessionId": session, "uuid": "u"}]
+    return {"type": "transcript_mirror", "filePath": path, "entries": entries}
+
+
+def test_frames_are_the_same_however_the_bytes_are_cut() -> None:
+    frames = [
+        {"type": "system", "subtype": "init", "n": n, "text": "ü\u2028" * n} for n in range(9)
+    ]
+    stream = b"".join(line(frame) for frame in frames)
+    for size in (1, 2, 3, 7, 64, len(stream)):
+        target = a_wire()
+        admitted = [
+            each
+            for start in range(0, len(stream), size)
+            for each in target.feed(stream[start : start + size])
+        ]
+        assert [each.frame for each in admitted if isinstance(each, Content)] == frames
+
+
+@given(st.lists(st.binary(max_size=200), max_size=20))
+def test_no_bytes_make_the_filter_raise(chunks: list[bytes]) -> None:
+    target = a_wire()
+    for chunk in chunks:
+        list(target.feed(chunk))
+    list(target.finish())
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=8,
+)
+_TYPES = st.sampled_from(
+    ["system", "assistant", "control_request", "control_response", "control_cancel_request",
+     "transcript_mirror", "session", "done", "permission_request", "result"]
+)  # fmt: skip
+
+
+@given(
+    _TYPES,
+    st.dictionaries(
+        st.sampled_from(["request", "request_id", "response", "entries", "filePath", "session_id"]),
+        _JSON,
+    ),
+)
+def test_no_json_makes_the_filter_raise(kind: str, rest: dict[str, object]) -> None:
+    fed({"type": kind, **rest})
+
+
+@pytest.mark.parametrize(
+    "kind", ["session", "done", "permission_resolved", "isolation", "error", "aborted", 7, None]
+)
+def test_an_event_that_only_the_supervisor_speaks_is_left_out(kind: object) -> None:
+    admitted = fed({"type": kind, "sessionId": SESSION})
+    assert codes(admitted) == ["unknown_frame"]
+    assert len(admitted) == 1
+
+
+def test_a_frame_that_names_another_session_is_left_out() -> None:
+    assert codes(fed({"type": "assistant", "session_id": OTHER})) == ["foreign_session"]
+    assert not codes(fed({"type": "assistant", "session_id": SESSION}))
+
+
+def test_an_answer_counts_only_for_a_request_we_made_and_only_once() -> None:
+    target = a_wire()
+    answer = line(
+        {"type": "control_response", "response": {"request_id": "q", "subtype": "success"}}
+    )
+    assert [type(each) for each in target.feed(answer)] == [Objection]
+    target.sent(json.dumps({"type": "control_request", "request_id": "q", "request": {}}))
+    assert [type(each) for each in target.feed(answer)] == [Control]
+    assert list(target.feed(answer)) == []
+
+
+@pytest.mark.parametrize("subtype", ["mcp_message", "set_permission_mode", "initialize", "", None])
+def test_only_hooks_and_permission_requests_may_be_asked_of_us(subtype: object) -> None:
+    assert codes(fed(hook(subtype=subtype))) == ["request_not_allowed"]
+
+
+@pytest.mark.parametrize(
+    "broken", [{"input": None}, {"input": {"tool_name": 1, "tool_input": {}}}, {"callback_id": []}]
+)
+def test_a_request_without_its_parts_never_reaches_the_sdk(broken: dict[str, object]) -> None:
+    assert codes(fed(hook(**broken))) == ["bad_request"]
+
+
+def test_open_requests_are_bounded() -> None:
+    target = a_wire()
+    asked = [
+        each for n in range(wire.MAX_OPEN_REQUESTS + 1) for each in target.feed(line(hook(f"r{n}")))
+    ]
+    assert sum(isinstance(each, Control) for each in asked) == wire.MAX_OPEN_REQUESTS
+    assert codes(asked) == ["too_many_requests"]
+    answer = {"type": "control_response", "response": {"request_id": "r0"}}
+    target.sent(json.dumps(answer))
+    assert [type(each) for each in target.feed(line(hook("again")))] == [Control]
+
+
+def test_a_cancellation_counts_only_for_a_request_of_the_process() -> None:
+    cancel = {"type": "control_cancel_request", "request_id": "r1"}
+    assert fed(cancel) == []
+    assert [type(each) for each in fed(hook("r1"), cancel)] == [Control, Control]
+
+
+def test_the_sessions_own_transcript_is_kept() -> None:
+    admitted = fed(mirror(f"{PROJECTS}/-vault/{SESSION}.jsonl"))
+    assert admitted == [Mirror(({"type": "user", "sessionId": SESSION, "uuid": "u"},), None)]
+
+
+def test_a_sub_agents_transcript_is_kept_under_its_name() -> None:
+    admitted = fed(mirror(f"{PROJECTS}/-vault/{SESSION}/subagents/agent-abc.jsonl"))
+    assert [each.subagent for each in admitted if isinstance(each, Mirror)] == [
+        "subagents/agent-abc"
+    ]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"{PROJECTS}/-vault/{OTHER}.jsonl",
+        f"{PROJECTS}/../x/{SESSION}.jsonl/../../y.jsonl",
+        f"{PROJECTS}/-vault/{SESSION}/subagents/../../../x.jsonl",
+        f"{PROJECTS}/-vault/{SESSION}/subagents/agent-a/../../../../x.jsonl",
+        f"{PROJECTS}/-vault/{SESSION}/tool-results/x.jsonl",
+        f"/elsewhere/-vault/{SESSION}.jsonl",
+        f"{PROJECTS}/-vault/{SESSION}.txt",
+        None,
+        7,
+    ],
+)
+def test_any_other_transcript_is_left_out(path: str) -> None:
+    admitted = fed(mirror(path))
+    assert codes(admitted) == ["foreign_transcript"]
+    assert len(admitted) == 1
+
+
+def test_an_entry_of_another_session_spoils_its_frame() -> None:
+    assert codes(fed(mirror(f"{PROJECTS}/-v/{SESSION}.jsonl", OTHER))) == ["foreign_transcript"]
+
+
+def test_a_line_at_the_limit_passes_and_one_above_it_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(wire, "MAX_LINE_BYTES", 1000)
+    frame = line({"type": "system", "x": ""})
+    fits = line({"type": "system", "x": "y" * (1001 - len(frame))})
+    assert len(fits) == 1001  # 1000 bytes and the line's end
+    target = a_wire()
+    assert [type(each) for each in target.feed(fits)] == [Content]
+    over = line({"type": "system", "x": "y" * (1002 - len(frame))})
+    after = line({"type": "system", "x": "after"})
+    admitted = [
+        each
+        for start in range(0, len(over), 100)
+        for each in target.feed(over[start : start + 100])
+    ]
+    admitted += target.feed(after)
+    assert codes(admitted) == ["line_too_long"]
+    assert [each.frame["x"] for each in admitted if isinstance(each, Content)] == ["after"]
+
+
+def test_an_endless_line_takes_no_more_memory_than_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(wire, "MAX_LINE_BYTES", 10_000)
+    target = a_wire()
+    for _ in range(1000):
+        list(target.feed(b"x" * 1000))
+    assert sum(map(len, target._pending)) <= 11_000
+
+
+@pytest.mark.parametrize("raw", [b"\xff\xfe\x00", b"hello", b"[1]", b'"x"', b"{", b"\x00" * 50])
+def test_binary_and_broken_lines_are_left_out_and_said_once(raw: bytes) -> None:
+    target = a_wire()
+    admitted = [*target.feed(raw + b"\n"), *target.feed(raw + b"\n"), *target.finish()]
+    assert codes(admitted) == ["not_json", "not_json"]
+    assert "2 such lines" in admitted[-1].message  # type: ignore[union-attr]
+
+
+def test_half_a_character_is_replaced_and_not_fatal() -> None:
+    admitted = list(a_wire().feed(b'{"type":"system","x":"a\\ud83d"}\n'))
+    assert [each.frame["x"] for each in admitted if isinstance(each, Content)] == [
+        "a\N{REPLACEMENT CHARACTER}"
+    ]
+
+
+def test_json_nested_beyond_the_limit_is_left_out() -> None:
+    def nested(depth: int) -> bytes:
+        return b'{"type":"system","x":' + b"[" * depth + b"]" * depth + b"}\n"
+
+    assert [type(each) for each in a_wire().feed(nested(wire.MAX_DEPTH - 2))] == [Content]
+    assert codes(list(a_wire().feed(nested(wire.MAX_DEPTH + 1)))) == ["too_deep"]
+    assert codes(list(a_wire().feed(nested(100_000)))) == ["not_json"]

@@ -1,0 +1,119 @@
+"""The pure plan of a turn: floors at every message, budgets, prompt, resume."""
+
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.errors import InvalidRequest
+from supervisor.ids import SessionId, TurnId
+from supervisor.policy.deny_list import DenyList
+from supervisor.sessions import plan
+from supervisor.sessions.plan import Message, SessionFacts, Terms, TurnPlan, trust_of_message
+from supervisor.trust.levels import TrustLevel
+
+LEVELS = st.sampled_from(list(TrustLevel))
+FACTS = SessionFacts(
+    session_id=SessionId("11111111-2222-4333-8444-555555555555"),
+    vault=PurePosixPath("/v"),
+    level=TrustLevel.FULL,
+    workspace="default",
+    workspace_floor=TrustLevel.FULL,
+    message_count=0,
+    tokens_used=0,
+    cost_usd=0.0,
+    transcript=PurePosixPath("/v/.claude/projects/-v/x.jsonl"),
+    transcript_exists=False,
+    working_directory=PurePosixPath("notes"),
+)
+TERMS = Terms(
+    deny_list=DenyList(()),
+    models=("claude-*",),
+    server_tools=True,
+    turn_tokens=100,
+    turn_cost_usd=None,
+    session_tokens=150,
+    session_cost_usd=2.0,
+)
+
+
+def planned(
+    message: Message = Message("hello"),  # noqa: B008  (frozen)
+    facts: SessionFacts = FACTS,
+    terms: Terms = TERMS,
+    server: TrustLevel = TrustLevel.FULL,
+) -> TurnPlan:
+    trust = trust_of_message(facts, server, message.trust_level)
+    return plan.plan_turn(
+        turn_id=TurnId("turn_1"), message=message, facts=facts, trust=trust, terms=terms
+    )
+
+
+@given(LEVELS, LEVELS, LEVELS, st.none() | LEVELS)
+def test_no_message_runs_below_any_floor(
+    server: TrustLevel, workspace: TrustLevel, session: TrustLevel, asked: TrustLevel | None
+) -> None:
+    facts = replace(FACTS, workspace_floor=workspace, level=session)
+    level = planned(Message("x", trust_level=asked), facts, server=server).run.level
+    assert not any(level.is_looser_than(floor) for floor in (server, workspace, session))
+    assert asked is None or not level.is_looser_than(asked)
+
+
+def test_the_opening_says_whose_floor_raised_the_level() -> None:
+    facts = replace(FACTS, workspace="locked", workspace_floor=TrustLevel.SANDBOXED)
+    opening = planned(Message("x", trust_level=TrustLevel.FULL), facts).opening()
+    assert opening.trust_level is TrustLevel.SANDBOXED
+    assert "workspace 'locked'" in opening.trust.trace[-1]
+
+
+def test_a_turn_may_spend_no_more_than_the_session_has_left() -> None:
+    budget = planned(facts=replace(FACTS, tokens_used=120, cost_usd=0.5)).run.access.budget
+    assert (budget.tokens, budget.cost_usd) == (30, 1.5)
+
+
+def test_an_overdrawn_session_has_nothing_left_and_not_less() -> None:
+    budget = planned(facts=replace(FACTS, tokens_used=500, cost_usd=9.0)).run.access.budget
+    assert (budget.tokens, budget.cost_usd) == (0, 0.0)
+
+
+def test_without_limits_there_is_no_budget() -> None:
+    terms = replace(TERMS, turn_tokens=None, session_tokens=None, session_cost_usd=None)
+    budget = planned(terms=terms).run.access.budget
+    assert (budget.tokens, budget.cost_usd) == (None, None)
+
+
+def test_initial_context_frames_the_first_message_only() -> None:
+    message = Message("do it", initial_context="ctx")
+    expected = "## Context\n\nctx\n\n---\n\n## Request\n\ndo it"
+    assert planned(message).prompt == expected
+    assert planned(message, replace(FACTS, message_count=2)).prompt == "do it"
+
+
+def test_initial_context_alone_is_the_whole_message() -> None:
+    assert planned(Message("", initial_context="ctx")).prompt == "ctx"
+
+
+@pytest.mark.parametrize("text", ["", " \n\t"])
+def test_an_empty_message_is_refused(text: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        planned(Message(text))
+    assert refused.value.where == "message"
+
+
+def test_a_message_at_the_limit_passes_and_one_above_it_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(plan, "MAX_MESSAGE_CHARS", 5)
+    assert planned(Message("12345")).prompt == "12345"
+    with pytest.raises(InvalidRequest):
+        planned(Message("123456"))
+
+
+def test_a_kept_transcript_is_resumed_and_said_so() -> None:
+    resumed = planned(facts=replace(FACTS, transcript_exists=True, message_count=4))
+    assert resumed.run.resume
+    assert resumed.resume.method == "sdk_resume"
+    assert resumed.resume.previous_message_count == 4
+    assert planned().resume.method == "new"

@@ -1,0 +1,70 @@
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from supervisor.errors import InvalidRequest, NotFound
+from supervisor.storage.sessions import NewSession
+from supervisor.trust.levels import TrustLevel
+from tests.worlds.storage import SESSION, stores
+
+
+async def test_the_default_workspace_is_the_whole_vault_and_stays(tmp_path: Path) -> None:
+    async with stores(tmp_path) as at:
+        (default,) = await at.workspaces.list()
+        assert (default.slug, default.folder, default.floor) == ("default", "", TrustLevel.FULL)
+        with pytest.raises(InvalidRequest):
+            await at.workspaces.delete("default")
+        with pytest.raises(InvalidRequest):
+            await at.workspaces.put("default", name="D", folder="notes", floor=TrustLevel.FULL)
+        with pytest.raises(sqlite3.IntegrityError, match="always exists"):
+            async with at.db.write() as cx:
+                await cx.execute("DELETE FROM workspaces")
+        raised = await at.workspaces.put("default", name="D", folder="", floor=TrustLevel.SANDBOXED)
+        assert await at.workspaces.get("default") == raised
+        assert raised.created_at == default.created_at
+
+
+async def test_a_workspace_is_made_replaced_and_removed(tmp_path: Path) -> None:
+    async with stores(tmp_path) as at:
+        await at.workspaces.put("w", name="W", folder="a//b/./c/", floor=TrustLevel.VAULT)
+        made = await at.workspaces.get("w")
+        assert (made.folder, made.floor) == ("a/b/c", TrustLevel.VAULT)
+        await at.workspaces.delete("w")
+        for gone in (at.workspaces.get("w"), at.workspaces.delete("w")):
+            with pytest.raises(NotFound):
+                await gone
+
+
+@pytest.mark.parametrize("folder", ["/etc", "..", "a/../b", "a/..", "~/x", "a\x00b", "a\nb"])
+async def test_a_folder_stays_within_the_vault(tmp_path: Path, folder: str) -> None:
+    async with stores(tmp_path) as at:
+        with pytest.raises(InvalidRequest):
+            await at.workspaces.put("w", name="W", folder=folder, floor=TrustLevel.VAULT)
+
+
+@pytest.mark.parametrize("slug", ["", "A", "-a", "a b", "a/b", "x" * 64, "a\n"])
+async def test_a_slug_is_plain(tmp_path: Path, slug: str) -> None:
+    async with stores(tmp_path) as at:
+        with pytest.raises(InvalidRequest):
+            await at.workspaces.put(slug, name="W", folder="w", floor=TrustLevel.VAULT)
+
+
+async def test_a_workspace_can_not_take_its_floor_away_from_its_sessions(tmp_path: Path) -> None:
+    async with stores(tmp_path) as at:
+        await at.workspaces.put("w", name="W", folder="w", floor=TrustLevel.SANDBOXED)
+        await at.sessions.create(
+            NewSession(id=SESSION, trust_level=TrustLevel.SANDBOXED, workspace="w")
+        )
+        with pytest.raises(InvalidRequest, match="sessions"):
+            await at.workspaces.delete("w")
+
+
+async def test_an_unknown_floor_is_the_strictest(tmp_path: Path) -> None:
+    async with stores(tmp_path) as at:
+        async with at.db.write() as cx:
+            await cx.execute("PRAGMA ignore_check_constraints = ON")
+            await cx.execute("UPDATE workspaces SET floor = 'none', created_at = 'x'")
+        default = await at.workspaces.get("default")
+    assert default.floor is TrustLevel.SANDBOXED
+    assert default.damaged == ("floor", "created_at")

@@ -1,0 +1,203 @@
+"""The tour's judgements can fail: each claim is shown a world in which it doesn't hold."""
+
+from typing import Any
+
+import pytest
+
+from supervisor.cli.client import Heard
+from supervisor.cli.tour.claims import (
+    Told,
+    ended_well,
+    found_in,
+    gave_no_secret,
+    nothing_came_out,
+    numbered_without_gaps,
+    outcome,
+    ran_at,
+    same_container_twice,
+    says,
+    shortened,
+)
+from supervisor.cli.tour.sandbox_steps import receipt_shown
+
+SECRETS = {".env": "secret-0123", "the key": "sk-ant-demo-canary-4567"}
+
+
+Event = tuple[str, dict[str, Any]]
+
+
+def told(*events: Event, start: int = 1) -> Told:
+    return Told(tuple(Heard(start + n, kind, data) for n, (kind, data) in enumerate(events)))
+
+
+def session(level: str = "sandboxed", name: str = "s1") -> Event:
+    return ("session", {"sessionId": name, "trustLevel": level})
+
+
+def isolation(cage: str = "container", *, accepted: bool = True, **receipt: Any) -> Event:
+    return ("isolation", {"cage": cage, "accepted": accepted, "receipt": receipt})
+
+
+def call(
+    identity: str, command: str, result: str | None = None, *, failed: bool = False
+) -> list[Event]:
+    events: list[Event] = [
+        ("tool_use", {"tool": {"id": identity, "name": "Bash", "input": {"command": command}}})
+    ]
+    if result is not None:
+        events.append(
+            ("tool_result", {"toolUseId": identity, "content": result, "isError": failed})
+        )
+    return events
+
+
+DONE: Event = ("done", {"response": "So it is."})
+
+
+def test_a_call_is_told_with_its_result_and_found_by_a_part_of_its_command() -> None:
+    turn = told(session(), *call("a", "ls /vault", "notes"), *call("b", "cat x", "no", failed=True))
+    assert [act.result for act in turn.acts] == ["notes", "no"]
+    assert turn.act("cat").failed
+    assert turn.act("ls").subject == "ls /vault"
+
+
+def test_results_that_come_in_another_order_stay_with_their_calls() -> None:
+    first, second = call("a", "one", "1"), call("b", "two", "2")
+    turn = told(first[0], second[0], second[1], first[1])
+    assert [act.result for act in turn.acts] == ["1", "2"]
+
+
+def test_a_call_that_was_never_made_holds_nothing() -> None:
+    turn = told(session(), DONE)
+    assert not gave_no_secret("no secret", turn.act("cat"), SECRETS).held
+    assert not says("it says", turn.act("cat"), "").held
+    assert outcome(turn.act("cat")) == "no such call was heard"
+
+
+def test_a_call_without_a_result_holds_nothing() -> None:
+    turn = told(*call("a", "cat x"))
+    assert not gave_no_secret("no secret", turn.act("cat"), SECRETS).held
+    assert not says("it says", turn.act("cat"), "").held
+
+
+def test_an_empty_result_gives_no_secret() -> None:
+    turn = told(*call("a", "cat x", ""))
+    claim = gave_no_secret("no secret", turn.act("cat"), SECRETS)
+    assert claim.held
+    assert claim.evidence == "(nothing)"
+
+
+def test_a_result_with_a_secret_does_not_hold_and_the_evidence_does_not_repeat_it() -> None:
+    turn = told(*call("a", "cat x", "TOKEN=secret-0123"))
+    claim = gave_no_secret("no secret", turn.act("cat"), SECRETS)
+    assert not claim.held
+    assert ".env" in claim.evidence
+    assert "secret-0123" not in claim.evidence
+
+
+@pytest.mark.parametrize(
+    "leak",
+    [
+        ("text", {"delta": "it is sk-ant-demo-canary-4567"}),
+        ("tool_use", {"tool": {"id": "a", "name": "Bash", "input": {"command": "x secret-0123"}}}),
+        ("error", {"error": "failed near secret-0123"}),
+        ("isolation", {"receipt": {"probe": {"environment": ["KEY=sk-ant-demo-canary-4567"]}}}),
+    ],
+    ids=lambda leak: leak[0],
+)
+def test_a_secret_in_any_event_does_not_hold(leak: Event) -> None:
+    assert nothing_came_out([told(session(), DONE)], SECRETS, "none").held
+    claim = nothing_came_out([told(session(), leak, DONE)], SECRETS, "none")
+    assert not claim.held
+    assert not found_in(claim.evidence, SECRETS)
+
+
+def test_having_heard_nothing_proves_nothing() -> None:
+    assert not nothing_came_out([], SECRETS, "none").held
+    assert not numbered_without_gaps([]).held
+    assert not same_container_twice([]).held
+
+
+@pytest.mark.parametrize(
+    ("last", "says_why"),
+    [
+        (("error", {"error": "the engine went away"}), "the engine went away"),
+        (("aborted", {"message": "by a person"}), "by a person"),
+        (("text", {"delta": "and then"}), "not heard"),
+    ],
+)
+def test_a_turn_that_ended_otherwise_did_not_end_well(last: Event, says_why: str) -> None:
+    assert ended_well(told(session(), DONE)).held
+    claim = ended_well(told(session(), last))
+    assert not claim.held
+    assert says_why in claim.evidence
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [session("full"), isolation()],
+        [session(), isolation("none")],
+        [session(), isolation(accepted=False)],
+        [session(), ("text", {"delta": "early"}), isolation()],
+        [session()],
+        [],
+    ],
+    ids=["looser level", "no cage", "not accepted", "receipt too late", "no receipt", "nothing"],
+)
+def test_a_weaker_cage_or_a_late_receipt_does_not_hold(events: list[Event]) -> None:
+    assert ran_at(told(session(), isolation(), DONE), "sandboxed", "container").held
+    assert not ran_at(told(*events), "sandboxed", "container").held
+
+
+def test_a_gap_in_the_numbers_does_not_hold() -> None:
+    first = told(session(), DONE)
+    assert numbered_without_gaps([first, told(session(), DONE, start=3)]).held
+    assert numbered_without_gaps([first, told(session(name="s2"), DONE)]).held
+    assert not numbered_without_gaps([first, told(session(), DONE, start=4)]).held
+    assert not numbered_without_gaps([first, told(session(), DONE, start=2)]).held
+
+
+def test_a_container_that_two_messages_used_does_not_hold() -> None:
+    one, two = (told(session(), isolation(container=name)) for name in ("c1", "c2"))
+    assert same_container_twice([one, two]).held
+    assert not same_container_twice([one, two, one]).held
+
+
+GOOD_PROBE: dict[str, Any] = {
+    "capabilities": {"CapEff": "0000000000000000", "CapBnd": "0000000000000000"},
+    "noNewPrivileges": 1,
+    "seccomp": 2,
+    "interfaces": ["lo"],
+    "uids": [10001, 10001, 10001],
+    "acts": {"mount": "EPERM", "become root": "EPERM"},
+}
+
+
+def test_a_receipt_that_shows_a_closed_cage_holds() -> None:
+    assert receipt_shown(told(session(), isolation(probe=GOOD_PROBE))).held
+
+
+@pytest.mark.parametrize(
+    "weaker",
+    [
+        {"capabilities": {"CapEff": "0000000000000020"}},
+        {"capabilities": {}},
+        {"noNewPrivileges": 0},
+        {"seccomp": 0},
+        {"interfaces": ["eth0", "lo"]},
+        {"uids": [0, 0, 0]},
+        {"acts": {"mount": "DONE"}},
+        {"acts": {}},
+    ],
+    ids=str,
+)
+def test_a_receipt_that_shows_something_open_does_not_hold(weaker: dict[str, Any]) -> None:
+    assert not receipt_shown(told(session(), isolation(probe=GOOD_PROBE | weaker))).held
+    assert not receipt_shown(told(session())).held
+
+
+def test_evidence_is_one_short_line() -> None:
+    assert shortened("one\n\n  two\r\nthree") == "one ⏎ two ⏎ three"
+    assert len(shortened("x" * 500)) == 110
+    assert shortened("x" * 500).endswith("…")

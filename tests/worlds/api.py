@@ -1,0 +1,218 @@
+"""A world with the API on a real port: real storage and real event log; the test plays the turns.
+
+In place of the agent stands the test itself, which says what happens in a turn and when. So it can
+hold an event back until a client has the one before.
+"""
+
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+from pydantic import SecretStr
+
+from supervisor.api.main import make_api
+from supervisor.api.parts import Parts
+from supervisor.approvals.pending import Approvals, TurnContext
+from supervisor.approvals.questions import Questions
+from supervisor.events.log import EventLog, EventRecord
+from supervisor.events.schema import (
+    AbortedEvent,
+    DoneEvent,
+    ErrorEvent,
+    Event,
+    SessionResume,
+    TextEvent,
+)
+from supervisor.ids import SessionId, TurnId, new_session_id, new_turn_id
+from supervisor.observability.health import Check, Readiness
+from supervisor.sessions.conversations import MessageRequest, TurnStarted
+from supervisor.settings import Settings
+from supervisor.storage.database import Database
+from supervisor.storage.session_row import NewSession
+from supervisor.storage.sessions import SessionStore
+from supervisor.storage.timestamp import SystemClock
+from supervisor.storage.workspaces import WorkspaceStore
+from supervisor.trust.floor import Floor, FloorSource
+from supervisor.trust.levels import TrustLevel
+from supervisor.trust.resolve import Trust, require_not_looser, resolve_trust
+from tests.worlds.http import Listening, listening
+
+TOKEN = "canary-token-of-this-test"
+
+
+class PlayedByTheTest:
+    """Conversations whose turns say only what the test says; everything else is real."""
+
+    def __init__(self, log: EventLog, sessions: SessionStore) -> None:
+        self._log = log
+        self._sessions = sessions
+        self.asked: list[MessageRequest] = []
+        self.aborted: list[tuple[SessionId, str]] = []
+        self.floors_checked = 0
+        self.running: dict[SessionId, TurnId] = {}
+        self.workspace_floor = TrustLevel.VAULT
+        self.fails_with: Exception | None = None
+        self.script: list[Event] = []
+        """Said at once when a turn begins, as a very quick agent would."""
+
+    async def begin(self, request: MessageRequest) -> TurnStarted:
+        if self.fails_with is not None:
+            raise self.fails_with
+        self.asked.append(request)
+        session_id = SessionId(request.session_id) if request.session_id else new_session_id()
+        if request.session_id is None:
+            await self._sessions.create(
+                NewSession(id=session_id, trust_level=TrustLevel.SANDBOXED, workspace="default")
+            )
+        after = await self._log.last_seq(session_id)
+        turn_id = self.running[session_id] = new_turn_id()
+        for event in self.script:
+            await self.say(session_id, event)
+        return TurnStarted(session_id, turn_id, after)
+
+    async def say(self, session_id: SessionId, event: Event) -> EventRecord:
+        record = await self._log.append(session_id, self.running[session_id], event)
+        if event.TERMINAL:
+            del self.running[session_id]
+        return record
+
+    async def abort(self, session_id: SessionId, reason: str) -> bool:
+        self.aborted.append((session_id, reason))
+        if session_id not in self.running:
+            return False
+        await self.say(session_id, aborted(session_id, reason))
+        return True
+
+    def active(self) -> list[SessionId]:
+        return list(self.running)
+
+    def _floors(self) -> list[Floor]:
+        return [Floor(FloorSource.WORKSPACE, self.workspace_floor, "default")]
+
+    async def trust(self, session_id: SessionId) -> Trust:
+        row = await self._sessions.get(session_id)
+        return resolve_trust(row.trust_level, self._floors())
+
+    async def set_trust(self, session_id: SessionId, level: TrustLevel) -> Trust:
+        require_not_looser(level, self._floors())
+        await self._sessions.update(session_id, trust_level=level)
+        return await self.trust(session_id)
+
+    async def floors_changed(self) -> None:
+        self.floors_checked += 1
+
+
+@dataclass
+class ApiWorld:
+    """The API, what is behind it, and clients of it."""
+
+    at: Listening
+    parts: Parts
+    turns: PlayedByTheTest
+    log: EventLog
+    sessions: SessionStore
+    openapi: dict[str, Any] = field(default_factory=dict)
+
+    def client(self, **headers: str) -> httpx.AsyncClient:
+        """A client with the right token."""
+        return httpx.AsyncClient(
+            base_url=self.at.url,
+            headers={"Authorization": f"Bearer {TOKEN}", **headers},
+            timeout=20,
+            trust_env=False,
+        )
+
+    async def session(self) -> SessionId:
+        """A session in which nothing was said yet."""
+        session_id = new_session_id()
+        await self.sessions.create(
+            NewSession(id=session_id, trust_level=TrustLevel.SANDBOXED, workspace="default")
+        )
+        return session_id
+
+
+@contextlib.asynccontextmanager
+async def api_world(
+    folder: Path,
+    *,
+    heartbeat_seconds: float = 15.0,
+    allowed_hosts: str = "box.example",
+    door: bool = True,
+) -> AsyncIterator[ApiWorld]:
+    """Everything in a folder of the test's; gone when the block ends.
+
+    Without its `door` the same routes are open to all: the control of each attack on the door.
+    """
+    vault = folder / "vault"
+    (vault / "Notes").mkdir(parents=True)
+    settings = Settings(
+        vault=vault, data_dir=folder / "data", port=0, allowed_hosts=allowed_hosts
+    )
+    async with (
+        Database(folder / "sessions.db") as db,
+        EventLog(folder / "events.db") as log,
+    ):
+        sessions = SessionStore(db)
+        turns = PlayedByTheTest(log, sessions)
+        parts = Parts(
+            settings=settings,
+            token=SecretStr(TOKEN),
+            conversations=turns,
+            log=log,
+            approvals=Approvals(lambda turn: _Sink(log, turn), SystemClock()),
+            questions=Questions(lambda turn: _Sink(log, turn), SystemClock()),
+            sessions=sessions,
+            workspaces=WorkspaceStore(db),
+            readiness=_all_well,
+        )
+        api = make_api(parts, heartbeat_seconds=heartbeat_seconds)
+        async with listening(api if door else api.inner) as at:
+            yield ApiWorld(at, parts, turns, log, sessions, api.openapi())
+            api.close_streams()
+
+
+@dataclass(frozen=True)
+class _Sink:
+    log: EventLog
+    turn: TurnContext
+
+    async def emit(self, event: Event) -> None:
+        await self.log.append(self.turn.session_id, self.turn.turn_id, event)
+
+
+async def _all_well() -> Readiness:
+    return Readiness(checks=(Check("engine", ok=True, detail="answers"),))
+
+
+def text(delta: str) -> TextEvent:
+    return TextEvent(delta=delta)
+
+
+def done(session_id: SessionId, response: str = "all done") -> DoneEvent:
+    return DoneEvent(
+        response=response,
+        session_id=session_id,
+        working_directory="",
+        message_count=1,
+        model="scripted",
+        duration_ms=1,
+        session_resume=SessionResume(method="new"),
+    )
+
+
+def aborted(session_id: SessionId, reason: str) -> AbortedEvent:
+    return AbortedEvent(message=reason, session_id=session_id, partial_response="")
+
+
+def failed(session_id: SessionId, code: str) -> ErrorEvent:
+    return ErrorEvent(
+        code=code,
+        error="the engine does not answer",
+        session_id=session_id,
+        where="/var/run/docker.sock",
+        remedy="start dockerd",
+        can_retry=True,
+    )
