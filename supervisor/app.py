@@ -22,7 +22,8 @@ from supervisor.events.redact import Redactor
 from supervisor.events.schema import Event
 from supervisor.gate.gate import Decided, Gate
 from supervisor.gate.policy_files import PolicySource
-from supervisor.gateway.proxy import Gateway, Upstream
+from supervisor.gateway.door import Gateway
+from supervisor.gateway.proxy import Upstream
 from supervisor.gateway.scenario import parse_scenario
 from supervisor.gateway.scripted_model import serve_scripted
 from supervisor.ids import InstanceId, new_turn_id
@@ -110,9 +111,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
         )
         stores = Stores(SessionStore(database), TurnStore(database), WorkspaceStore(database))
         audit = await stack.enter_async_context(AuditLog(places.data / "audit.jsonl"))
-        gateway = await stack.enter_async_context(
-            Gateway(await _upstream(settings, places, stack, key))
-        )
+        gateway = await stack.enter_async_context(Gateway(await _upstream(settings, places, stack)))
         machinery = _Machinery(
             places=places,
             gateway=gateway,
@@ -205,11 +204,9 @@ def _prepare(settings: Settings, stack: AsyncExitStack) -> _Places:
     return _Places(data, runtime, instance)
 
 
-async def _upstream(
-    settings: Settings, places: _Places, stack: AsyncExitStack, key: str | None
-) -> Upstream:
+async def _upstream(settings: Settings, places: _Places, stack: AsyncExitStack) -> Upstream:
     if settings.model is None or not settings.model.startswith(SCRIPTED):
-        return Upstream(base_url=settings.api_url, api_key=key, unix_socket=None)
+        return Upstream(base_url=settings.api_url, api_key=settings.api_key)
     path = Path(settings.model.removeprefix(SCRIPTED))
     try:
         text = await asyncio.to_thread(path.read_text, "utf-8")
@@ -221,9 +218,9 @@ async def _upstream(
         ) from error
     socket = places.runtime / "scripted.sock"
     await stack.enter_async_context(
-        serve_scripted(parse_scenario(text, str(path)), socket_path=socket)
+        serve_scripted(parse_scenario(text, file=str(path)), socket_path=socket)
     )
-    return Upstream(base_url="http://scripted", api_key=key, unix_socket=socket)
+    return Upstream(base_url="http://scripted", api_key=settings.api_key, unix_socket=socket)
 
 
 def _default_model(settings: Settings) -> str | None:

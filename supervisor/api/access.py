@@ -69,13 +69,16 @@ class Names:
         """Whether a request under this name is meant for us.
 
         Loopback's names with our port or none; an allowed name as it was written in the settings,
-        or, if that names no port, with ours or a web server's.
+        or, if that names no port, with ours or a web server's. A tunnel's end, which has another
+        port on loopback, is allowed by name and port.
         """
+        if host in self._allowed:
+            return True
         if host.name in _LOOPBACK_NAMES:
             return host.port in (None, own_port)
-        return host in self._allowed or (
-            Authority(host.name, None) in self._allowed
-            and host.port in (own_port, *_DEFAULT_PORTS.values())
+        return Authority(host.name, None) in self._allowed and host.port in (
+            own_port,
+            *_DEFAULT_PORTS.values(),
         )
 
     def is_own_page(self, origin: str, own_port: int) -> bool:
@@ -85,7 +88,7 @@ class Names:
         if match is None or page is None:
             return False
         port = page.port or _DEFAULT_PORTS[match["scheme"]]
-        if page.name in _LOOPBACK_NAMES:
+        if page.name in _LOOPBACK_NAMES and page not in self._allowed:
             return match["scheme"] == "http" and port == own_port
         return self.answers_to(Authority(page.name, port), own_port)
 

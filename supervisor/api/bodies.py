@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from supervisor.approvals.questions import Given
 from supervisor.events.schema import PermissionRequestEvent, UserQuestionEvent
 from supervisor.trust.levels import TrustLevel
 
@@ -81,7 +82,7 @@ class AnswerBody(Body):
     A list of these where several may be chosen.
     """
 
-    answers: dict[str, str | dict[str, str] | list[str | dict[str, str]]]
+    answers: dict[str, Given]
 
 
 class WorkspaceBody(Body):

@@ -13,7 +13,7 @@ from supervisor.api import chat, health, permissions, questions, sessions, works
 from supervisor.api.access import Access
 from supervisor.api.bodies import ProblemView
 from supervisor.api.parts import Parts
-from supervisor.api.problems import MEDIA_TYPE, Incidents, speak_problems
+from supervisor.api.problems import MEDIA_TYPE, speak_problems
 from supervisor.api.sse import HEARTBEAT_SECONDS
 from supervisor.events.schema import AnyEvent
 
@@ -47,7 +47,7 @@ def make_api(parts: Parts, *, heartbeat_seconds: float = HEARTBEAT_SECONDS) -> A
     inner.state.closing = asyncio.Event()
     inner.state.heartbeat_seconds = heartbeat_seconds
     door = Access(HeadAsGet(inner), parts.token, parts.settings.allowed_hosts)
-    return Api(inner, Incidents(door))
+    return Api(inner, door)
 
 
 def make_routes() -> FastAPI:

@@ -101,7 +101,7 @@ def known_kind(code: str) -> type[TrustfloorError]:
 
 
 def speak_problems(app: FastAPI) -> None:
-    """Answer every error that reaches the router as a problem."""
+    """Answer every error, foreseen or not, as a problem."""
 
     async def ours(request: Request, error: Exception) -> Response:
         assert isinstance(error, TrustfloorError)  # noqa: S101 - registered for this type only
@@ -120,6 +120,7 @@ def speak_problems(app: FastAPI) -> None:
     app.add_exception_handler(TrustfloorError, ours)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http)
+    app.add_middleware(Incidents)
 
 
 class Incidents:

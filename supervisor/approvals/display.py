@@ -39,14 +39,15 @@ def display_input(input: Mapping[str, Any]) -> Display:
     lines: list[str] = []
     hidden = False
     for key, value in input.items():
+        one_line = not isinstance(value, str) or "\n" not in value
+        hidden = hidden or _has_escaped_control(key) or (one_line and _has_escaped_control(value))
         name = key if _PLAIN_KEY.match(key) else json.dumps(key, ensure_ascii=False)
-        if isinstance(value, str) and "\n" in value:
+        if not one_line:
             lines.append(f"{name}: |")
             lines.extend(f"  │ {line}" for line in value.split("\n"))
         else:
             shown = json.dumps(value, ensure_ascii=False, indent=2)
             lines.append(f"{name}: " + shown.replace("\n", "\n  "))
-            hidden = hidden or _has_escaped_control(value)
     made = [make_visible(line) for line in "\n".join(lines).split("\n")]
     return Display(
         text="\n".join(line.text for line in made),

@@ -23,7 +23,7 @@ LONGEST_FREE_TEXT = 10_000
 MOST_QUESTIONS = 16
 OTHER = "other"
 
-Given = str | Sequence[str | Mapping[str, str]] | Mapping[str, str]
+Given = str | Mapping[str, str] | list[str | Mapping[str, str]]
 """What a person gives for one question: an option's label, several (where the question takes
 several), or `{"other": "free text"}`, which the tool always offers."""
 
@@ -95,8 +95,8 @@ def check_answers(questions: Sequence[Question], given: Mapping[str, Given]) -> 
 
 def _check_one(question: Question, given: Given | None) -> str:
     where = f"answers.{question.text}"
-    parts = [given] if isinstance(given, str | Mapping) else list(given or ())
-    if not parts:
+    parts = list(given) if isinstance(given, list | tuple) else [given]
+    if not parts or given is None:
         raise InvalidRequest("this question has no answer yet", where=where)
     if len(parts) > 1 and not question.several:
         raise InvalidRequest("this question takes one answer", where=where)

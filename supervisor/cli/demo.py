@@ -23,8 +23,8 @@ from supervisor.cli.tour.world import tour_world
 from supervisor.errors import TrustfloorError
 from supervisor.settings import Settings
 
-_SAMPLE: Final = Path(__file__).resolve().parents[2] / "sample-vault"
-_SCENARIO: Final = Path(__file__).resolve().parent / "tour" / "scenario.yaml"
+SAMPLE: Final = Path(__file__).resolve().parents[2] / "sample-vault"
+SCENARIO: Final = Path(__file__).resolve().parent / "tour" / "scenario.yaml"
 
 Step = Callable[[Stage], Awaitable[list[Claim]]]
 
@@ -76,7 +76,7 @@ async def _tour(teller: Teller, policies: Path | None, *, wait: bool) -> bool:
     claims: list[Claim] = []
     began = time.time()
     left = 0
-    with tour_world(_SAMPLE, _SCENARIO) as world:
+    with tour_world(SAMPLE, SCENARIO) as world:
         try:
             async with running_supervisor(world, policies) as host, aclosing(_engine()) as engine:
                 instance = instance_of(world.data)

@@ -18,6 +18,8 @@ from pydantic import SecretStr, ValidationError
 from supervisor.api.main import Api, make_api
 from supervisor.app import open_supervisor
 from supervisor.errors import TrustfloorError
+from supervisor.events.redact import Redactor
+from supervisor.observability.logs import configure_logs
 from supervisor.settings import Settings
 from supervisor.trust.levels import TrustLevel
 
@@ -56,6 +58,8 @@ def serve(  # noqa: PLR0913 - each is an option of the command
     )
     _require_model(settings)
     _require_loopback(settings.host, allow_remote=allow_remote)
+    key = settings.api_key.get_secret_value() if settings.api_key else ""
+    configure_logs(settings.log_format, redact=Redactor([key]).text)
     try:
         asyncio.run(_serve(settings))
     except TrustfloorError as error:
@@ -110,6 +114,7 @@ async def _serve(settings: Settings) -> None:
     with told_to_stop.heeded(), contextlib.closing(_bind(settings)) as listener:
         first_start = not (settings.data_dir / "token").exists()
         async with open_supervisor(settings) as parts:
+            configure_logs(settings.log_format, redact=parts.log.redactor.text)
             api = make_api(parts)
             token = parts.token if first_start else None
             server = _Server(api, settings, lambda: _announce(settings, listener, token))
@@ -153,7 +158,6 @@ class _Server(uvicorn.Server):
                 server_header=False,
                 proxy_headers=False,
                 log_config=None,
-                log_level="warning",
                 timeout_graceful_shutdown=math.ceil(settings.shutdown_seconds),
             )
         )
@@ -208,9 +212,9 @@ def _announce(settings: Settings, listener: socket.socket, token: SecretStr | No
     _say(f"vault      {settings.vault}")
     _say(f"model      {settings.model or 'as each session asks, by the real API'}")
     _say(f"floor      {settings.floor.value}")
-    _say(f"token in   {settings.data_dir / 'token'}")
     if token is not None:
         _say(f"token      {token.get_secret_value()}   (shown this once)")
+    _say(f"token in   {settings.data_dir / 'token'}")
 
 
 def _say(line: str) -> None:

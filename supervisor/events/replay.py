@@ -68,7 +68,7 @@ class Records:
         while not self._ready:
             if self._ended:
                 raise StopAsyncIteration
-            self._ready = (await self._next_batch())[::-1]
+            self._ready = (await self.batch())[::-1]
         return self._ready.pop()
 
     @property
@@ -80,31 +80,30 @@ class Records:
         """All records that are there, waiting up to `wait` seconds (None: for ever) for the first.
 
         Empty when the time is over, and when the records have `ended`. Cancelling loses nothing.
+        What is stored already is not waited for, so reading it isn't cut short by `wait`.
         """
         if self._ready:
             ready, self._ready = self._ready[::-1], []
             return ready
-        try:
-            async with asyncio.timeout(wait):
-                while not self._ended:
-                    records = await self._next_batch()
-                    if records:
-                        return records
-        except TimeoutError:
-            pass
+        deadline = None if wait is None else asyncio.get_running_loop().time() + wait
+        while not self._ended:
+            records = await (self._replay() if self._must_replay else self._live(deadline))
+            if records is None:
+                break
+            if records:
+                return records
         return []
 
-    async def _next_batch(self) -> list[EventRecord]:
-        """Some records, perhaps none. State changes only after the last wait in each path."""
-        if self._must_replay:
-            return await self._replay()
-        await self._subscription.wait()
+    async def _live(self, deadline: float | None) -> list[EventRecord] | None:
+        """What came since, perhaps nothing new; None when the time is over."""
+        try:
+            async with asyncio.timeout_at(deadline):
+                await self._subscription.wait()
+        except TimeoutError:
+            return None
         records = self._subscription.take()
-        if records is None:
-            self._must_replay = True
-            return []
-        fresh = [record for record in records if record.seq > self._seen]
-        if fresh and fresh[0].seq != self._seen + 1:
+        fresh = [record for record in records or () if record.seq > self._seen]
+        if records is None or (fresh and fresh[0].seq != self._seen + 1):
             self._must_replay = True
             return []
         return self._give(fresh)

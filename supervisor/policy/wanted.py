@@ -6,7 +6,7 @@ from typing import Any
 
 from supervisor.policy.call import ToolCall, Use
 from supervisor.policy.compiled import Category
-from supervisor.policy.globs import fixed_prefixes
+from supervisor.policy.globs import alternatives, fixed_prefixes
 from supervisor.policy.words import command_words
 from supervisor.trust.levels import TrustLevel
 
@@ -135,7 +135,8 @@ def _shell(call: ToolCall) -> Wants:
     complete = all(each.complete for each in words)
     return Wants(
         paths=tuple(Wanted(word, Use.WORD) for word in found),
-        patterns=found,
+        # Braces are written out among the words already.
+        patterns=tuple(word for word in found if alternatives(word) == (word,)),
         doubt=None if complete else "the command is too long or too deep to look through",
     )
 

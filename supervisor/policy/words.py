@@ -17,6 +17,8 @@ from supervisor.policy.shell_split import Command, Word, split_shell
 LONGEST_COMMAND = 65_536
 """Characters; a longer command isn't looked through."""
 MOST_WORDS = 512
+LONGEST_WORD = 4_096
+"""Characters: no path is longer (PATH_MAX), and a longer word isn't looked into."""
 DEEPEST = 6
 """Substitutions and nested shells that are followed."""
 
@@ -54,17 +56,19 @@ def command_words(command: str) -> Words:
     pending = [(command, 0)]
     while pending:
         text, depth = pending.pop()
-        if depth > DEEPEST or len(found) > MOST_WORDS:
+        if depth > DEEPEST:
             complete = False
             break
         commands, nested = split_shell(text)
         pending.extend((inner, depth + 1) for inner in nested)
         for each in commands:
             names, code = _of_command(each)
-            found.update(dict.fromkeys(names))
+            found.update((name, None) for name in names if len(name) <= LONGEST_WORD)
+            complete = complete and all(len(name) <= LONGEST_WORD for name in names)
             pending.extend((inner, depth + 1) for inner in code)
-    complete = complete and len(found) <= MOST_WORDS
-    return Words(tuple(found)[:MOST_WORDS], complete)
+            if len(found) > MOST_WORDS or len(pending) > MOST_WORDS:
+                return Words(tuple(found)[:MOST_WORDS], complete=False)
+    return Words(tuple(found), complete)
 
 
 def _of_command(command: Command) -> tuple[list[str], list[str]]:
@@ -114,6 +118,8 @@ def _text_arguments(head: str, arguments: list[Word], *, piped: bool) -> set[int
 def _readings(word: str) -> list[str]:
     """The word, and its parts that may be a path: `--file=X`, `-fX`, `host:X`, `@X`, `{X,Y}`."""
     readings = [word]
+    if len(word) > LONGEST_WORD:
+        return readings
     for each in alternatives(word):
         readings.append(each)
         for separator in ("=", ":", "@", ","):

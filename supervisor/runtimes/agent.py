@@ -166,7 +166,7 @@ class AgentRun:
     @property
     def over_budget(self) -> bool:
         """Whether the gateway refused a request because the budget is used up."""
-        return self._door.over_budget
+        return any(refusal.startswith("budget") for refusal in self._door.refusals)
 
     @property
     def events(self) -> AsyncIterator[RuntimeEvent | RunResult]:

@@ -4,8 +4,9 @@ import asyncio
 import os
 import socket
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,17 +35,17 @@ async def engine() -> AsyncIterator[Engine]:
 
 
 @pytest.fixture
-def folder() -> "AsyncIterator[Path]":
+def folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="trustfloor-test-") as made:
         yield Path(made)
 
 
-async def test_the_created_container_is_what_the_invariants_demand(engine):
+async def test_the_created_container_is_what_the_invariants_demand(engine: Engine) -> None:
     async with world.box(engine) as box:
         assert verify.shortfalls(box.spec, await box.inspected()) == ()
 
 
-async def test_a_real_start_gives_a_receipt_that_is_accepted(engine):
+async def test_a_real_start_gives_a_receipt_that_is_accepted(engine: Engine) -> None:
     async with world.box(engine) as box:
         inspected = await box.inspected()
         async with box.started() as channel:
@@ -52,21 +53,21 @@ async def test_a_real_start_gives_a_receipt_that_is_accepted(engine):
             assert judge(measured, inspected, box.spec, box.nonce) == ()
 
 
-async def test_the_engine_says_what_it_is(engine):
+async def test_the_engine_says_what_it_is(engine: Engine) -> None:
     info = await engine.info()
     assert info.version
     assert info.processors >= 1
     assert any("seccomp" in each for each in info.security_options)
 
 
-async def test_a_tag_is_an_image_id_and_an_unknown_one_is_missing(engine):
+async def test_a_tag_is_an_image_id_and_an_unknown_one_is_missing(engine: Engine) -> None:
     assert (await engine.image_id()).startswith("sha256:")
     with pytest.raises(ImageMissing) as missing:
         await engine.image_id("trustfloor/no-such-image:latest")
     assert "scripts/runner-image" in (missing.value.remedy or "")
 
 
-async def test_a_container_of_an_image_that_is_gone_is_refused_as_missing(engine):
+async def test_a_container_of_an_image_that_is_gone_is_refused_as_missing(engine: Engine) -> None:
     async with world.box(engine) as box:
         gone = "sha256:" + "0" * 64
         with pytest.raises(ImageMissing):
@@ -75,7 +76,9 @@ async def test_a_container_of_an_image_that_is_gone_is_refused_as_missing(engine
             )
 
 
-async def test_a_folder_that_the_engines_host_has_not_is_refused_and_not_made(engine):
+async def test_a_folder_that_the_engines_host_has_not_is_refused_and_not_made(
+    engine: Engine,
+) -> None:
     async with world.box(engine) as box:
         asked = box.spec.as_api()
         missing = box.vault.parent / "not there"
@@ -86,7 +89,7 @@ async def test_a_folder_that_the_engines_host_has_not_is_refused_and_not_made(en
         assert not missing.exists()
 
 
-async def test_ending_and_removing_twice_is_harmless(engine):
+async def test_ending_and_removing_twice_is_harmless(engine: Engine) -> None:
     async with world.box(engine) as box:
         async with box.started():
             await engine.kill(box.id)
@@ -99,19 +102,19 @@ async def test_ending_and_removing_twice_is_harmless(engine):
         assert await engine.wait(box.id) is None
 
 
-async def test_two_who_remove_the_same_container_at_once_both_see_it_gone(engine):
+async def test_two_who_remove_the_same_container_at_once_both_see_it_gone(engine: Engine) -> None:
     async with world.box(engine) as box, box.started():
         removed = await asyncio.gather(engine.remove(box.id), engine.remove(box.id))
         assert any(removed)
         assert await engine.inspect(box.id) is None
 
 
-async def test_waiting_for_one_that_runs_on_ends_without_an_answer(engine):
+async def test_waiting_for_one_that_runs_on_ends_without_an_answer(engine: Engine) -> None:
     async with world.box(engine) as box, box.started():
         assert await engine.wait(box.id, 0.2) is None
 
 
-async def test_starting_or_attaching_to_what_is_gone_is_refused(engine):
+async def test_starting_or_attaching_to_what_is_gone_is_refused(engine: Engine) -> None:
     gone = ContainerId("0" * 64)
     with pytest.raises(EngineRefused, match="gone"):
         await engine.start(gone)
@@ -119,14 +122,14 @@ async def test_starting_or_attaching_to_what_is_gone_is_refused(engine):
         await engine.attach(gone)
 
 
-async def test_a_socket_that_is_not_there_is_named_with_what_mends_it(folder):
+async def test_a_socket_that_is_not_there_is_named_with_what_mends_it(folder: Path) -> None:
     async with Engine(str(folder / "none.sock")) as engine:
         with pytest.raises(EngineUnreachable, match="doesn't exist") as failure:
             await engine.info()
     assert "dockerd" in (failure.value.remedy or "")
 
 
-async def test_a_socket_that_nobody_listens_on_is_told_apart(folder):
+async def test_a_socket_that_nobody_listens_on_is_told_apart(folder: Path) -> None:
     path = folder / "dead.sock"
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
@@ -136,7 +139,9 @@ async def test_a_socket_that_nobody_listens_on_is_told_apart(folder):
 
 
 @pytest.mark.slow
-async def test_a_socket_that_accepts_and_never_answers_is_given_up_within_ten_seconds(folder):
+async def test_a_socket_that_accepts_and_never_answers_is_given_up_within_ten_seconds(
+    folder: Path,
+) -> None:
     path = folder / "mute.sock"
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
@@ -147,7 +152,7 @@ async def test_a_socket_that_accepts_and_never_answers_is_given_up_within_ten_se
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody without the right")
-async def test_a_socket_that_is_not_for_our_user_is_told_apart(folder):
+async def test_a_socket_that_is_not_for_our_user_is_told_apart(folder: Path) -> None:
     folder.chmod(0o755)
     path = folder / "private.sock"
     with socket.socket(socket.AF_UNIX) as listener:
@@ -189,7 +194,9 @@ async def _failure(path: Path) -> str:
     return "reached"
 
 
-async def test_after_the_engine_comes_back_the_next_call_works_without_a_restart(engine):
+async def test_after_the_engine_comes_back_the_next_call_works_without_a_restart(
+    engine: Engine,
+) -> None:
     with world.relay(engine.path) as relay:
         async with Engine(str(relay.path)) as through:
             await through.info()
@@ -200,7 +207,9 @@ async def test_after_the_engine_comes_back_the_next_call_works_without_a_restart
             assert (await through.info()).version
 
 
-async def test_an_engine_that_goes_away_during_a_turn_is_lost_and_nothing_else(engine):
+async def test_an_engine_that_goes_away_during_a_turn_is_lost_and_nothing_else(
+    engine: Engine,
+) -> None:
     with world.relay(engine.path) as relay:
         async with (
             Engine(str(relay.path)) as through,
@@ -224,11 +233,11 @@ async def test_an_engine_that_goes_away_during_a_turn_is_lost_and_nothing_else(e
         ("unix:///run/x.sock", {}, "/run/x.sock"),
     ],
 )
-def test_the_engine_is_where_it_is_said_to_be(given, environ, path):
+def test_the_engine_is_where_it_is_said_to_be(given: Any, environ: Any, path: Any) -> None:
     assert socket_path(given, environ) == path
 
 
 @pytest.mark.parametrize("host", ["tcp://10.0.0.1:2375", "ssh://host", "relative.sock"])
-def test_an_engine_on_another_machine_is_a_configuration_error(host):
+def test_an_engine_on_another_machine_is_a_configuration_error(host: Any) -> None:
     with pytest.raises(ConfigurationError):
         socket_path(None, {"DOCKER_HOST": host})

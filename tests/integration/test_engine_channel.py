@@ -3,7 +3,8 @@
 import asyncio
 import hashlib
 import resource
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 
 import pytest
 
@@ -24,7 +25,7 @@ async def engine() -> AsyncIterator[Engine]:
         yield engine
 
 
-async def test_a_flood_of_100_mb_arrives_byte_for_byte_in_flat_memory(engine):
+async def test_a_flood_of_100_mb_arrives_byte_for_byte_in_flat_memory(engine: Engine) -> None:
     program = (
         "import os, hashlib\n"
         "left = 100 << 20; block = bytes(range(256)) * 256\n"
@@ -50,8 +51,10 @@ async def test_a_flood_of_100_mb_arrives_byte_for_byte_in_flat_memory(engine):
     assert grown < 16 << 10, f"{grown} KiB more"
 
 
-async def test_a_reader_that_stalls_stalls_the_sandbox(engine):
-    program = "import os\nn = 0\nwhile True: n += os.write(1, bytes(65536)); os.write(2, b'%d\\n' % n)"
+async def test_a_reader_that_stalls_stalls_the_sandbox(engine: Engine) -> None:
+    program = (
+        "import os\nn = 0\nwhile True: n += os.write(1, bytes(65536)); os.write(2, b'%d\\n' % n)"
+    )
     async with world.box(engine) as box, box.started() as channel:
         await box.measured(channel)
         await channel.write(encode(StartLine((*PYTHON, program), "/", {})))
@@ -59,26 +62,18 @@ async def test_a_reader_that_stalls_stalls_the_sandbox(engine):
         async for chunk in channel.chunks():
             seen += len(chunk)
             break
-        blocked = await _settled(lambda: _cpu_time(box))
-        assert blocked
+        assert await _settled(lambda: _cpu_time(box))
         assert seen < 4 << 20
 
 
-async def _cpu_time(box: world.Box) -> int:
-    report = await box.inspected()
-    fields = _stat(report["State"]["Pid"])
-    return sum(int(each) for each in fields)
+async def _cpu_time(box: world.Box) -> list[str]:
+    """User and system time of the program that pid 1 started, in clock ticks."""
+    pid = (await box.inspected())["State"]["Pid"]
+    child = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0]
+    return Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[11:13]
 
 
-def _stat(pid: int) -> list[str]:
-    """User and system time of pid 1's children that it can't have: of the whole container's."""
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-        child = file.read().split()[0]
-    with open(f"/proc/{child}/stat", encoding="ascii") as file:
-        return file.read().rpartition(")")[2].split()[11:13]
-
-
-async def _settled(read) -> bool:
+async def _settled(read: Callable[[], Awaitable[object]]) -> bool:
     """Whether a growing number comes to rest."""
     async with asyncio.timeout(world.A_WHILE):
         last, same = await read(), 0
@@ -89,10 +84,11 @@ async def _settled(read) -> bool:
     return True
 
 
-async def test_interleaved_standard_error_is_kept_apart_as_a_short_tail(engine):
+async def test_interleaved_standard_error_is_kept_apart_as_a_short_tail(engine: Engine) -> None:
     program = (
         "import os\n"
-        "for n in range(2000): os.write(1, b'out%05d\\n' % n); os.write(2, b'err%05d\\n' % n * 10)\n"
+        "for n in range(2000):\n"
+        "    os.write(1, b'out%05d\\n' % n); os.write(2, b'err%05d\\n' % n * 10)\n"
         "os.write(2, b'the last complaint\\n'); os._exit(7)"
     )
     ended = await world.run(engine, *PYTHON, program)
@@ -101,14 +97,16 @@ async def test_interleaved_standard_error_is_kept_apart_as_a_short_tail(engine):
     assert ended.cause.message.endswith("status 7: the last complaint")
 
 
-async def test_input_reaches_the_program_to_the_byte_and_closing_it_ends_it(engine):
+async def test_input_reaches_the_program_to_the_byte_and_closing_it_ends_it(engine: Engine) -> None:
     sent = bytes(range(256)) * 20_000
     ended = await world.run(engine, "/usr/bin/sha256sum", feed=[sent])
     assert ended.output.split()[0].decode() == hashlib.sha256(sent).hexdigest()
     assert ended.cause is None
 
 
-async def test_writing_after_the_input_was_closed_is_an_error_and_closing_twice_is_not(engine):
+async def test_writing_after_the_input_was_closed_is_an_error_and_closing_twice_is_not(
+    engine: Engine,
+) -> None:
     async with world.box(engine) as box, box.started() as channel:
         await box.measured(channel)
         await channel.close_input()
@@ -118,7 +116,9 @@ async def test_writing_after_the_input_was_closed_is_an_error_and_closing_twice_
         assert await world.ended(channel) == world.Ended(b"", None)
 
 
-async def test_the_program_gets_exactly_the_environment_and_folder_it_was_given(engine):
+async def test_the_program_gets_exactly_the_environment_and_folder_it_was_given(
+    engine: Engine,
+) -> None:
     program = "import os; print(sorted(os.environ.items()), os.getcwd())"
     async with world.box(engine) as box, box.started() as channel:
         await box.measured(channel)
@@ -128,21 +128,21 @@ async def test_the_program_gets_exactly_the_environment_and_folder_it_was_given(
     assert ended.output.decode() == f"{sorted(env.items())} /vault\n"
 
 
-async def test_broken_pipes_end_programs_as_they_do_everywhere(engine):
+async def test_broken_pipes_end_programs_as_they_do_everywhere(engine: Engine) -> None:
     ended = await world.run(engine, "/bin/bash", "-c", "yes | head -n 1; echo ${PIPESTATUS[0]}")
     assert ended.output == b"y\n141\n"
 
 
-async def test_the_dead_of_the_agents_tools_are_collected(engine):
+async def test_the_dead_of_the_agents_tools_are_collected(engine: Engine) -> None:
     script = (
         "for i in 1 2 3 4 5; do (sleep 0.01 & ) ; done; "
-        "until [ \"$(ps -eo comm= | grep -c sleep)\" = 0 ]; do sleep 0.05; done; "
+        'until [ "$(ps -eo comm= | grep -c sleep)" = 0 ]; do sleep 0.05; done; '
         "ps -eo stat= | grep -c Z; true"
     )
     assert (await world.run(engine, "/bin/bash", "-c", script)).output == b"0\n"
 
 
-async def test_an_earlier_transcript_lies_where_the_program_looks_for_it(engine):
+async def test_an_earlier_transcript_lies_where_the_program_looks_for_it(engine: Engine) -> None:
     kept = b'{"type":"user"}\n' * 40_000
     config = {"CLAUDE_CONFIG_DIR": "/home/agent/.claude"}
     async with world.box(engine) as box:
@@ -167,7 +167,7 @@ async def test_an_earlier_transcript_lies_where_the_program_looks_for_it(engine)
     assert digest.decode() == hashlib.sha256(kept).hexdigest()
 
 
-async def test_a_malformed_start_line_starts_nothing(engine):
+async def test_a_malformed_start_line_starts_nothing(engine: Engine) -> None:
     async with world.box(engine) as box, box.started() as channel:
         await box.measured(channel)
         await channel.write(b"00000004\n\0\0\0\0")
@@ -177,7 +177,7 @@ async def test_a_malformed_start_line_starts_nothing(engine):
     assert "status 64: start line" in ended.cause.message
 
 
-async def test_a_sandbox_that_never_gets_a_start_line_ends_with_its_input(engine):
+async def test_a_sandbox_that_never_gets_a_start_line_ends_with_its_input(engine: Engine) -> None:
     async with world.box(engine) as box, box.started() as channel:
         await box.measured(channel)
         await channel.close_input()

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +25,9 @@ PARENT = (
 
 
 @contextmanager
-def process(env: Mapping[str, str], program: str = SLEEPER, *arguments: str) -> Iterator[tuple]:
+def process(
+    env: Mapping[str, str], program: str = SLEEPER, *arguments: str
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A process of ours that has begun, and the first line it said."""
     started = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", program, *arguments],
@@ -43,13 +47,12 @@ def process(env: Mapping[str, str], program: str = SLEEPER, *arguments: str) -> 
 
 def is_alive(pid: int) -> bool:
     try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except FileNotFoundError:
         return False
 
 
-def test_a_process_of_a_dead_turn_is_ended():
+def test_a_process_of_a_dead_turn_is_ended() -> None:
     instance = new_instance_id()
     with process(marks(instance, new_turn_id())) as (left, _):
         assert end_leftovers(instance, list) == 1
@@ -57,7 +60,7 @@ def test_a_process_of_a_dead_turn_is_ended():
         assert end_leftovers(instance, list) == 0
 
 
-def test_a_living_turns_process_is_left_alone():
+def test_a_living_turns_process_is_left_alone() -> None:
     instance, turn = new_instance_id(), new_turn_id()
     with process(marks(instance, turn)) as (busy, _):
         assert end_leftovers(instance, lambda: [turn]) == 0
@@ -74,13 +77,13 @@ def test_a_living_turns_process_is_left_alone():
     ],
     ids=["unmarked", "another instance", "the mark as a value", "another name"],
 )
-def test_anybody_elses_process_is_left_alone(env):
+def test_anybody_elses_process_is_left_alone(env: Any) -> None:
     with process(env) as (stranger, _):
         assert end_leftovers(new_instance_id(), list) == 0
         assert stranger.poll() is None
 
 
-def test_what_a_leftover_started_goes_too_even_without_the_mark():
+def test_what_a_leftover_started_goes_too_even_without_the_mark() -> None:
     instance = new_instance_id()
     with process(marks(instance, new_turn_id()), PARENT, SLEEPER) as (left, said):
         child = int(said)
@@ -94,7 +97,7 @@ def test_what_a_leftover_started_goes_too_even_without_the_mark():
                 os.kill(child, signal.SIGKILL)
 
 
-def test_a_living_turns_process_below_a_leftover_is_left_alone():
+def test_a_living_turns_process_below_a_leftover_is_left_alone() -> None:
     instance, living = new_instance_id(), new_turn_id()
     script = PARENT.replace("env={}", f"env={marks(instance, living)!r}")
     with process(marks(instance, new_turn_id()), script, SLEEPER) as (_, said):
@@ -106,7 +109,7 @@ def test_a_living_turns_process_below_a_leftover_is_left_alone():
             os.kill(child, signal.SIGKILL)
 
 
-def test_we_ourselves_are_never_ended():
+def test_we_ourselves_are_never_ended() -> None:
     instance = new_instance_id()
     program = (
         "import sys; sys.path[:0] = [sys.argv[1], *sys.argv[3:]]\n"
@@ -114,12 +117,12 @@ def test_we_ourselves_are_never_ended():
         "print(end_leftovers(sys.argv[2], list), flush=True)"
     )
     env = marks(instance, new_turn_id())
-    with process(env, program, os.getcwd(), instance, *sys.path) as (_, said):
+    with process(env, program, str(Path.cwd()), instance, *sys.path) as (_, said):
         assert said == "0"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can start another user's process")
-def test_another_users_process_with_our_mark_is_left_alone():
+def test_another_users_process_with_our_mark_is_left_alone() -> None:
     instance = new_instance_id()
     program = (
         "import os; os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"

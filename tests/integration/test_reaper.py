@@ -1,6 +1,7 @@
 """The reaper removes what is provably ours and unused, and touches nothing else."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ async def engine() -> AsyncIterator[Engine]:
         yield engine
 
 
-async def test_containers_of_dead_turns_are_removed_in_any_state(engine):
+async def test_containers_of_dead_turns_are_removed_in_any_state(engine: Engine) -> None:
     async with world.box(engine) as created:
         assert await reap_containers(engine, created.instance, list) == Reaped(removed=1)
         assert await engine.inspect(created.id) is None
@@ -32,7 +33,7 @@ async def test_containers_of_dead_turns_are_removed_in_any_state(engine):
         assert await engine.inspect(ended.id) is None
 
 
-async def test_a_living_turns_container_is_left_alone(engine):
+async def test_a_living_turns_container_is_left_alone(engine: Engine) -> None:
     async with world.box(engine) as box:
         living = [box.turn]
         assert await reap_containers(engine, box.instance, lambda: living) == Reaped(in_use=1)
@@ -40,8 +41,8 @@ async def test_a_living_turns_container_is_left_alone(engine):
         assert await reap_containers(engine, box.instance, lambda: living) == Reaped(removed=1)
 
 
-async def test_another_instances_container_and_a_look_alike_stay_untouched(engine):
-    def look_alike(api):
+async def test_another_instances_container_and_a_look_alike_stay_untouched(engine: Engine) -> None:
+    def look_alike(api: dict[str, Any]) -> None:
         api["Labels"] = {"trustfloor": "instance", "trustfloor.turn": "turn_x"}
 
     async with world.box(engine) as other, world.box(engine, weaken=look_alike) as stranger:
@@ -52,15 +53,17 @@ async def test_another_instances_container_and_a_look_alike_stay_untouched(engin
         assert await engine.inspect(stranger.id) is not None
 
 
-async def test_one_whose_turn_is_unknown_is_removed_since_it_carries_our_instance(engine):
+async def test_one_whose_turn_is_unknown_is_removed_since_it_carries_our_instance(
+    engine: Engine,
+) -> None:
     async with world.box(engine, weaken=lambda api: api["Labels"].pop("trustfloor.turn")) as box:
         assert await reap_containers(engine, box.instance, list) == Reaped(removed=1)
 
 
-async def test_many_are_removed_in_one_go_and_a_second_go_finds_nothing(engine):
+async def test_many_are_removed_in_one_go_and_a_second_go_finds_nothing(engine: Engine) -> None:
     async with world.box(engine) as first:
 
-        def ours(api):
+        def ours(api: dict[str, Any]) -> None:
             api["Labels"] = dict(first.spec.labels)
 
         async with world.box(engine, weaken=ours), world.box(engine, weaken=ours):

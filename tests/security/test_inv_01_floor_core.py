@@ -36,7 +36,9 @@ def test_repeating_a_loose_floor_outvotes_nobody() -> None:
     assert trust.raised_by == (Floor(FloorSource.PARENT, TrustLevel.SANDBOXED, "root"),)
 
 
-@pytest.mark.parametrize("word", ["full\0", "full;vault", "fu\u200bll", "ｆｕｌｌ", "None", "[]"])
+@pytest.mark.parametrize(
+    "word", ["full\0", "full;vault", "fu\u200bll", "\uff46\uff55\uff4c\uff4c", "None", "[]"]
+)
 def test_a_word_that_only_looks_like_a_level_is_refused(word: str) -> None:
     with pytest.raises(InvalidRequest):
         TrustLevel.parse(word)

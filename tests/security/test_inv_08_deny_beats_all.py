@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.gate.facts import fetch_facts
-from supervisor.policy.call import Allow, Deny
+from supervisor.policy.call import Allow, Deny, Verdict
 from supervisor.policy.compile import compile_policy
 from supervisor.policy.compiled import Answer, Category, CompiledPolicy
 from supervisor.policy.decide import decide
@@ -36,7 +36,9 @@ def everything_allowed(*, deny: bool) -> CompiledPolicy:
     """The shipped policy with every category allowed at every level; without its deny list, too."""
     answers = ", ".join(f"{category.value}: allow" for category in Category)
     levels = ", ".join(f"{level.value}: {{{answers}}}" for level in TrustLevel)
-    off = "".join(f"  - {{id: {rule.id}, reason: off}}\n" for rule in shipped_policy().rules)
+    off = "".join(
+        f"  - {{id: {rule.id}, reason: switched off}}\n" for rule in shipped_policy().rules
+    )
     site = f"version: 1\ntools: {{levels: {{{levels}}}}}\n" + ("" if deny else f"deny:\n{off}")
     return compile_policy(
         [
@@ -48,10 +50,20 @@ def everything_allowed(*, deny: bool) -> CompiledPolicy:
 
 GUARDED = everything_allowed(deny=True)
 UNGUARDED = everything_allowed(deny=False)
-SPELLINGS = [".env", ".ENV", "config/../.env", "./.env", "keys/id_ed25519", ".env\u200b", "．env"]
+SPELLINGS = [
+    ".env",
+    ".ENV",
+    "config/../.env",
+    "./.env",
+    "keys/id_ed25519",
+    ".env\u200b",
+    "\uff0eenv",
+]
 
 
-async def verdict(tool: str, level: TrustLevel, vault: Path, name: str, policy: CompiledPolicy):
+async def verdict(
+    tool: str, level: TrustLevel, vault: Path, name: str, policy: CompiledPolicy
+) -> Verdict:
     text = f"file://{vault}/{name}" if tool == "WebFetch" else name
     made = call(tool, level, str(vault), **{FIELDS[tool]: text})
     return decide(made, await fetch_facts(made, policy, str(vault)), policy)

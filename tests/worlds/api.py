@@ -5,8 +5,8 @@ hold an event back until a client has the one before.
 """
 
 import contextlib
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,8 @@ class PlayedByTheTest:
         self.fails_with: Exception | None = None
         self.script: list[Event] = []
         """Said at once when a turn begins, as a very quick agent would."""
+        self.next_turn_follows = False
+        """Whether somebody else's next turn has begun before anyone can read of the first."""
 
     async def begin(self, request: MessageRequest) -> TurnStarted:
         if self.fails_with is not None:
@@ -71,6 +73,9 @@ class PlayedByTheTest:
         turn_id = self.running[session_id] = new_turn_id()
         for event in self.script:
             await self.say(session_id, event)
+        if self.next_turn_follows:
+            self.running[session_id] = new_turn_id()
+            await self.say(session_id, text("of the next turn"))
         return TurnStarted(session_id, turn_id, after)
 
     async def say(self, session_id: SessionId, event: Event) -> EventRecord:
@@ -114,7 +119,8 @@ class ApiWorld:
     turns: PlayedByTheTest
     log: EventLog
     sessions: SessionStore
-    openapi: dict[str, Any] = field(default_factory=dict)
+    openapi: dict[str, Any]
+    close_streams: Callable[[], None]
 
     def client(self, **headers: str) -> httpx.AsyncClient:
         """A client with the right token."""
@@ -148,9 +154,7 @@ async def api_world(
     """
     vault = folder / "vault"
     (vault / "Notes").mkdir(parents=True)
-    settings = Settings(
-        vault=vault, data_dir=folder / "data", port=0, allowed_hosts=allowed_hosts
-    )
+    settings = Settings(vault=vault, data_dir=folder / "data", port=0, allowed_hosts=allowed_hosts)
     async with (
         Database(folder / "sessions.db") as db,
         EventLog(folder / "events.db") as log,
@@ -170,7 +174,7 @@ async def api_world(
         )
         api = make_api(parts, heartbeat_seconds=heartbeat_seconds)
         async with listening(api if door else api.inner) as at:
-            yield ApiWorld(at, parts, turns, log, sessions, api.openapi())
+            yield ApiWorld(at, parts, turns, log, sessions, api.openapi(), api.close_streams)
             api.close_streams()
 
 

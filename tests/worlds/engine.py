@@ -25,9 +25,7 @@ from supervisor.runtimes.container.engine import ContainerId, Engine
 from supervisor.runtimes.container.spec import ContainerSpec, Limits, container_spec
 from supervisor.runtimes.container.start_line import StartLine, encode
 
-SMALL = Limits(
-    memory_bytes=128 << 20, pids=64, cpus=1.0, tmp_bytes=16 << 20, home_bytes=16 << 20
-)
+SMALL = Limits(memory_bytes=128 << 20, pids=64, cpus=1.0, tmp_bytes=16 << 20, home_bytes=16 << 20)
 """Limits that a test can reach quickly."""
 
 PLAIN_ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/home/agent"}
@@ -145,7 +143,10 @@ async def box(
             raise
         finally:
             await engine.remove(container)
-            assert await engine.list_ours(instance) == (), "containers were left behind"
+            left = await engine.list_ours(instance)
+            for each in left:
+                await engine.remove(each.id)
+            assert left == (), "containers were left behind"
 
 
 def seen_through(made: Box, engine: Engine) -> Box:

@@ -12,7 +12,8 @@ from supervisor.events.log import EventLog
 from supervisor.events.schema import DoneEvent, SessionResume, TextEvent
 from supervisor.ids import SessionId, TurnId
 from supervisor.storage.database import Database
-from supervisor.storage.sessions import NewSession, SessionStore
+from supervisor.storage.session_row import NewSession
+from supervisor.storage.sessions import SessionStore
 from supervisor.storage.turns import TurnStore
 from supervisor.storage.workspaces import WorkspaceStore
 from supervisor.trust.levels import TrustLevel

@@ -4,6 +4,7 @@ Written for the tests, apart from what our client uses, so that one doesn't excu
 """
 
 import codecs
+import re
 from dataclasses import dataclass
 
 
@@ -30,16 +31,15 @@ class StrictParser:
 
     def feed(self, piece: bytes) -> list[Message]:
         messages: list[Message] = []
-        for character in self._decode(piece):
-            if character == "\n" and self._after_cr:
-                self._after_cr = False
-                continue
-            self._after_cr = character == "\r"
-            if character in "\r\n":
-                line, self._line = self._line, ""
-                self._take(line, messages)
-            else:
-                self._line += character
+        text = self._decode(piece)
+        if not text:
+            return messages
+        if self._after_cr:
+            text = text.removeprefix("\n")
+        self._after_cr = text.endswith("\r") if text else False
+        *lines, self._line = re.split("\r\n|\r|\n", self._line + text)
+        for line in lines:
+            self._take(line, messages)
         return messages
 
     def _take(self, line: str, messages: list[Message]) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Final
 import orjson
 
 from supervisor.cli.client import TERMINAL, Heard
+from supervisor.events.redact import REPLACEMENT
 
 _EVIDENCE_WIDTH: Final = 110
 
@@ -83,6 +84,11 @@ class Told:
         return str(self.first("session").get("sessionId", ""))
 
     @property
+    def turn_id(self) -> str:
+        """The turn's own id."""
+        return str(self.first("session").get("turn_id", ""))
+
+    @property
     def ended(self) -> str:
         """How the turn ended, in a few words."""
         last = self.events[-1] if self.events else None
@@ -116,6 +122,12 @@ def outcome(act: Act) -> str:
     return shortened(act.result) or "(nothing)"
 
 
+def lines_with(text: str, *parts: str) -> str:
+    """The lines of the text that have any of the parts, as one line."""
+    lines = [line for line in text.splitlines() if any(part in line for part in parts)]
+    return shortened("\n".join(lines)) or "it said nothing of it"
+
+
 def found_in(text: str, secrets: Mapping[str, str]) -> list[str]:
     """The names of the secrets whose bytes are in the text."""
     return [name for name, secret in secrets.items() if secret in text]
@@ -135,10 +147,11 @@ def gave_no_secret(sentence: str, act: Act, secrets: Mapping[str, str]) -> Claim
 
 
 def nothing_came_out(told: Iterable[Told], secrets: Mapping[str, str], what: str) -> Claim:
-    """No event of these turns has the bytes of any of the secrets."""
+    """No event of these turns has the bytes of any of the secrets, nor was one cut out of any."""
     turns = tuple(told)
     events = sum(len(each.events) for each in turns)
     found = [name for each in turns for name in found_in(each.raw, secrets)]
+    found += ["something that had to be redacted" for each in turns if REPLACEMENT in each.raw]
     evidence = f"in an event: {', '.join(found)}" if found else f"searched {events} events"
     return Claim(what, held=bool(events) and not found, evidence=evidence)
 
@@ -147,7 +160,7 @@ def says(sentence: str, act: Act, *parts: str) -> Claim:
     """The call's result has each of these parts."""
     result = act.result or ""
     held = act.result is not None and all(part in result for part in parts)
-    return Claim(sentence, held, outcome(act))
+    return Claim(sentence, held, lines_with(result, *parts) if held else outcome(act))
 
 
 def ran_at(told: Told, level: str, cage: str) -> Claim:
@@ -188,16 +201,15 @@ def numbered_without_gaps(told: Sequence[Told]) -> Claim:
     )
 
 
-def same_container_twice(told: Iterable[Told]) -> Claim:
-    """Each sandboxed turn had a container that no other had."""
-    ids = [
-        str(container)
-        for each in told
-        for receipt in (each.first("isolation").get("receipt", {}),)
-        if (container := receipt.get("container"))
-    ]
+def own_containers(told: Sequence[Told], made: Mapping[str, str]) -> Claim:
+    """Each sandboxed turn had one container, which no other had, and there were no more.
+
+    `made` is what the engine says it made: container ids, each with the turn on its label.
+    """
+    turns = [each.turn_id for each in told]
+    held = bool(turns) and sorted(made.values()) == sorted(turns)
     return Claim(
-        "each sandboxed message had a container of its own",
-        held=bool(ids) and len(ids) == len(set(ids)),
-        evidence=f"{len(ids)} turns, {len(set(ids))} containers",
+        "the engine made one container for each sandboxed message, and no other",
+        held,
+        f"{len(made)} containers made for {len(turns)} messages",
     )

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 from supervisor.cli.tour.claims import (
     Claim,
-    Told,
     nothing_came_out,
     numbered_without_gaps,
-    same_container_twice,
+    own_containers,
 )
 from supervisor.cli.tour.host import Host
 from supervisor.cli.tour.stage import Stage
@@ -26,8 +25,12 @@ async def closes_the_books(
     stage: Stage, host: Host, engine: Engine, instance: str, began: float
 ) -> Ending:
     """Stop the supervisor and settle the account with the engine, the kernel and the disk."""
-    sandboxed, local = _by_cage(stage.told)
-    created = await engine.created_since(began, instance)
+    sandboxed = [each for each in stage.told if each.first("isolation").get("cage") == "container"]
+    stage.teller.line(
+        f"   started  1 supervisor, {len(sandboxed)} containers,"
+        f" {len(stage.told) - len(sandboxed)} agents in-process"
+    )
+    made = await engine.made_since(began, instance)
     status = await host.stop()
     left = await leftovers(engine, stage.world, instance)
     secrets = stage.secrets
@@ -38,12 +41,7 @@ async def closes_the_books(
             status == 0,
             f"exit status {status}",
         ),
-        same_container_twice(sandboxed),
-        Claim(
-            "the engine counts as many containers as there were sandboxed messages",
-            created == len(sandboxed),
-            f"{created} made for {len(sandboxed)} messages; {len(local)} ran in-process",
-        ),
+        own_containers(sandboxed, made),
         numbered_without_gaps(stage.told),
         nothing_came_out(stage.told, secrets, "in the whole tour no event has a secret or the key"),
         Claim(
@@ -54,8 +52,3 @@ async def closes_the_books(
         Claim("nothing of it is left", left.total == 0, str(left)),
     ]
     return Ending(claims, left)
-
-
-def _by_cage(told: list[Told]) -> tuple[list[Told], list[Told]]:
-    in_containers = [each for each in told if each.first("isolation").get("cage") == "container"]
-    return in_containers, [each for each in told if each not in in_containers]

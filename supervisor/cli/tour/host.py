@@ -119,7 +119,7 @@ def environment(world: World, port: int, inherited: Mapping[str, str]) -> dict[s
 
 
 async def _until_it_answers(url: str, process: asyncio.subprocess.Process, world: World) -> None:
-    async with Client(url, token="") as client:
+    async with Client(url, "none is needed") as client:
         try:
             async with asyncio.timeout(_READY_SECONDS):
                 while process.returncode is None:

@@ -31,39 +31,34 @@ class Stage:
         """Everything that must not come out: the files' secrets and the key."""
         return {**self.world.secrets, "the API key": self.world.key}
 
-    async def play(  # noqa: PLR0913 - each is a part of the request
+    async def play(
         self,
         says: str,
-        script: str,
         *,
         session: str | None = None,
         workspace: str | None = None,
         trust: str | None = None,
         answer: Answer | None = None,
     ) -> Told:
-        """Send a message that makes the scripted model play `script`; what the turn told.
+        """Send a message, to which the scenario has a script; what the turn told.
 
         Bounded in time. Raises Unreachable or Refused if the supervisor doesn't take the message.
         """
         wanted = {"sessionId": session, "workspace": workspace, "trustLevel": trust}
         body = {name: value for name, value in wanted.items() if value is not None}
-        terms = ", ".join(
-            f"{name} {value}" for name, value in body.items() if name != "sessionId"
-        ) or ("the same session" if session else "a new session")
+        terms = "the same session" if session else "a new session"
+        terms += f", workspace {workspace}" if workspace else ""
+        terms += f", asking for {trust}" if trust else ""
         self.teller.message(says, terms)
-        body["message"] = f"{says} <<script: {script}>>"
+        body["message"] = says
         heard: list[Heard] = []
-        shown = 0
         async with asyncio.timeout(_TURN_SECONDS):
             async for event in self.client.turn(body).events():
                 heard.append(event)
                 if event.type == "permission_request" and answer is not None:
                     await answer(event.data)
-                elif event.type == "tool_result":
-                    acts = Told(tuple(heard)).acts
-                    while shown < len(acts) and acts[shown].result is not None:
-                        self.teller.act(acts[shown])
-                        shown += 1
+                elif event.type == "tool_use":
+                    self.teller.act(Told((event,)).acts[0])
         told = Told(tuple(heard))
         if told.answer:
             self.teller.answer(told.answer)

@@ -6,9 +6,10 @@ from rich.console import Console
 from rich.text import Text
 
 from supervisor.cli.render import neutral
-from supervisor.cli.tour.claims import Act, Claim, outcome, shortened
+from supervisor.cli.tour.claims import Act, Claim, shortened
 
 _SUBJECT_WIDTH: Final = 100
+_LINE_WIDTH: Final = 90
 _STYLES: Final = {True: "bold green", False: "bold red"}
 _WORDS: Final = {True: "held", False: "NOT HELD"}
 
@@ -35,9 +36,8 @@ class Teller:
         self.line(f"   person   {text}   [{session}]", "cyan")
 
     def act(self, act: Act) -> None:
-        """One tool call and what came of it."""
+        """A tool call that has been made; what came of it is told with the claims."""
         self.line(f"   agent    {act.tool}: {shortened(act.subject, _SUBJECT_WIDTH)}", "cyan")
-        self.line(f"            → {outcome(act)}", "dim")
 
     def note(self, text: str) -> None:
         """Something else that happened."""
@@ -48,8 +48,10 @@ class Teller:
         self.line(f"   agent    “{shortened(text)}”", "cyan")
 
     def claim(self, claim: Claim) -> None:
-        """A claim with what it is judged by."""
+        """A claim with what it is judged by, beside it where both are short."""
         text = Text(f"   {_WORDS[claim.held]:<8} ", style=_STYLES[claim.held])
         text.append(neutral(claim.sentence), style="")
+        beside = len(claim.sentence) + len(claim.evidence) <= _LINE_WIDTH
+        text.append(": " if beside else "\n            ", style="dim")
+        text.append(neutral(claim.evidence), style="dim")
         self._console.print(text, soft_wrap=True)
-        self.line(f"            {claim.evidence}", "dim")

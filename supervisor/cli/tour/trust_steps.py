@@ -22,7 +22,7 @@ async def keeps_the_floor(stage: Stage) -> list[Claim]:
     body = {"name": "Family", "folder": "family", "floor": "sandboxed"}
     await stage.client.put(f"/api/workspaces/{_WORKSPACE}", body)
     stage.teller.note("made a workspace “family” with the floor sandboxed")
-    told = await stage.play("When are we off?", "holidays", workspace=_WORKSPACE, trust="full")
+    told = await stage.play("When are we off?", workspace=_WORKSPACE, trust="full")
     trust = told.first("session").get("trust", {})
     why = str((trust.get("trace") or ["nothing"])[-1])
     refusal = await _refusal(stage, told.session_id)
@@ -57,10 +57,10 @@ async def _refusal(stage: Stage, session: str) -> dict[str, object]:
 
 async def runs_in_process(stage: Stage) -> list[Claim]:
     """`full` and `vault` run on this machine; the key is not theirs either."""
-    full = await stage.play("Where are you running?", "look-around", trust="full")
+    full = await stage.play("Where are you running?", trust="full")
     environment = full.act("env")
     key = {"the API key": stage.world.key}
-    vault = await stage.play("Read me something.", "read-around", trust="vault")
+    vault = await stage.play("Read me something.", trust="vault")
     beside = vault.act(str(stage.world.outside))
     letter = stage.world.outside.read_text(encoding="utf-8").strip()
     return [

@@ -16,6 +16,7 @@ import orjson
 from supervisor.cli.tour.world import World
 
 _LABEL: Final = "trustfloor.instance"
+_TURN_LABEL: Final = "trustfloor.turn"
 _MARK: Final = "TRUSTFLOOR_INSTANCE"
 _ENGINE_SECONDS: Final = 10.0
 _SETTLE_SECONDS: Final = 5.0
@@ -72,8 +73,8 @@ class Engine:
         found = await self._get("/volumes", filters=_filter(label=[f"{_LABEL}={instance}"]))
         return len(found["Volumes"] or ())
 
-    async def created_since(self, began: float, instance: str) -> int:
-        """How many containers of this supervisor the engine says it made since then."""
+    async def made_since(self, began: float, instance: str) -> dict[str, str]:
+        """The containers of this supervisor that the engine says it made, each with its turn."""
         response = await self._http.get(
             "/events",
             params={
@@ -85,7 +86,8 @@ class Engine:
             },
         )
         response.raise_for_status()
-        return len(response.text.splitlines())
+        actors = [orjson.loads(line)["Actor"] for line in response.text.splitlines()]
+        return {each["ID"]: each["Attributes"].get(_TURN_LABEL, "") for each in actors}
 
     async def _get(self, path: str, **params: str) -> Any:
         response = await self._http.get(path, params=params)

@@ -15,6 +15,9 @@ from typing import Final
 
 _PLACEHOLDER: Final = "not-a-real-secret"
 _SECRET_FILES: Final = (".env", "projects/site/.env.production", ".ssh/id_ed25519")
+_LONGEST_PARENT: Final = 19
+"""In bytes. A socket's path has 107 (unix(7)), of which the turns' folders take most."""
+_RECORDS: Final = frozenset({"Chat", ".claude"})  # sessions and transcripts
 HARD_LINK: Final = "notes/old-recipes.md"
 SYMBOLIC_LINK: Final = "notes/shortcut.md"
 OWNER_ONLY: Final = "notes/diary.md"
@@ -67,11 +70,17 @@ class World:
 @contextmanager
 def tour_world(sample: Path, scenario: Path) -> Iterator[World]:
     """Make the world out of the sample vault; remove it, whatever it holds by then."""
-    root = Path(tempfile.mkdtemp(prefix="trustfloor-")).resolve()
+    root = Path(tempfile.mkdtemp(prefix="tf-", dir=_parent())).resolve()
     try:
         yield _furnish(root, sample, scenario)
     finally:
         shutil.rmtree(root, ignore_errors=True)
+
+
+def _parent() -> str:
+    """The temporary folder, unless its path is too long for a socket's to lie below it."""
+    usual = tempfile.gettempdir()
+    return usual if len(os.fsencode(usual)) <= _LONGEST_PARENT else "/tmp"  # noqa: S108
 
 
 def _furnish(root: Path, sample: Path, scenario: Path) -> World:
@@ -109,12 +118,12 @@ def readable_here(world: World) -> dict[str, bool]:
     }
 
 
-def listing(folder: Path) -> dict[str, tuple[int, bytes | None]]:
-    """Every entry below the folder by name: its mode and its bytes, if it is a file."""
-    return {
-        str(each.relative_to(folder)): (
-            each.lstat().st_mode,
-            each.read_bytes() if each.is_file() and not each.is_symlink() else None,
-        )
-        for each in sorted(folder.rglob("*"))
-    }
+def persons_files(vault: Path) -> dict[str, tuple[int, bytes | None]]:
+    """Every entry of the vault by name, but for the supervisor's records: its mode and bytes."""
+    names = (each.relative_to(vault) for each in sorted(vault.rglob("*")))
+    return {str(name): _content(vault / name) for name in names if name.parts[0] not in _RECORDS}
+
+
+def _content(path: Path) -> tuple[int, bytes | None]:
+    is_file = path.is_file() and not path.is_symlink()
+    return path.lstat().st_mode, path.read_bytes() if is_file else None

@@ -54,11 +54,6 @@ class Demultiplexer:
             at = stop
         return Output(b"".join(stdout), b"".join(stderr))
 
-    @property
-    def is_between_frames(self) -> bool:
-        """Whether the stream could end here without a loss."""
-        return self._left == 0 and not self._header
-
     def _take_header(self, data: bytes, at: int) -> int:
         stop = at + HEADER - len(self._header)
         header = self._header + data[at:stop]

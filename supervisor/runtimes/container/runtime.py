@@ -19,7 +19,7 @@ from supervisor.errors import (
     IsolationRefused,
     VaultUnavailable,
 )
-from supervisor.gateway.proxy import Gateway
+from supervisor.gateway.door import Gateway
 from supervisor.ids import InstanceId
 from supervisor.runtimes.agent import AgentRun, Caged, Places, arguments, environment, open_agent
 from supervisor.runtimes.container import receipt as receipts

@@ -4,7 +4,6 @@ There is no door for extra options: what is not a field here can't be asked of t
 reviews the cage reads `as_api`, and `verify.py` for what must be found in the engine's answer.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -223,12 +222,6 @@ def labels(
 def environment_names() -> frozenset[str]:
     """The variables that a sandbox may have before the CLI is started."""
     return frozenset(each.partition("=")[0] for each in ENVIRONMENT)
-
-
-def label(found: Mapping[str, Any], name: str) -> str | None:
-    """A label's value, if the engine reports one."""
-    value = found.get(name)
-    return value if isinstance(value, str) else None
 
 
 def _writable(size: int, *options: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path, PurePosixPath
 
-from supervisor.gateway.proxy import Gateway
+from supervisor.gateway.door import Gateway
 from supervisor.ids import InstanceId, TurnId
 from supervisor.runtimes.agent import AgentRun, Caged, Places, arguments, environment, open_agent
 from supervisor.runtimes.contract import Receipt, RunPlan, ToolGate

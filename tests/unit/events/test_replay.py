@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.events import hub, replay
-from supervisor.events.hub import Subscription
+from supervisor.events import replay
+from supervisor.events.hub import QUEUE_BYTES, Subscription
 from supervisor.events.log import EventLog, EventRecord, Retention
 from supervisor.events.replay import GAP, Records, subscribe
 from supervisor.ids import TurnId
@@ -40,7 +40,7 @@ async def test_no_gap_and_no_double_while_others_append(
                 await asyncio.gather(*(log.append(SESSION, TURN, text()) for _ in range(3)))
 
         async def read(pauses: int) -> list[int]:
-            seqs = []
+            seqs: list[int] = []
             async with subscribe(log, SESSION, after=after) as records:
                 while not seqs or seqs[-1] < 160:
                     seqs += [record.seq for record in await gather(records, 1)]
@@ -68,7 +68,7 @@ async def test_cancelled_waits_lose_nothing(tmp_path: Path) -> None:
         writing = asyncio.create_task(log.append_all(SESSION, TURN, [text()] * 200))
         async with asyncio.timeout(20):
             while len(seqs) < 200:
-                reading = asyncio.create_task(anext(records))  # type: ignore[arg-type]
+                reading = asyncio.create_task(anext(records))
                 for _ in range(len(seqs) % 4):
                     await asyncio.sleep(0)
                 reading.cancel()
@@ -150,15 +150,15 @@ async def test_a_forgotten_session_is_a_gap_and_goes_on(tmp_path: Path) -> None:
             assert [record.seq for record in await gather(records, 1)] == [3]
 
 
-async def test_a_reader_that_stands_still_slows_nobody_and_holds_little(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(hub, "QUEUE_EVENTS", 1024)
-    async with event_log(tmp_path) as log:
-        async with subscribe(log, SESSION) as still, subscribe(log, SESSION) as quick:
-            assert await still.batch(0) == []
-            for _ in range(30):
-                await log.append_all(SESSION, TURN, [text("x" * 10_000)] * 20)
-                assert len(await gather(quick, 20)) == 20
-            assert still._subscription._bytes <= hub.QUEUE_BYTES
-            assert [record.seq for record in await gather(still, 600)] == list(range(1, 601))
+async def test_a_reader_that_stands_still_slows_nobody_and_holds_little(tmp_path: Path) -> None:
+    async with (
+        event_log(tmp_path) as log,
+        subscribe(log, SESSION) as still,
+        subscribe(log, SESSION) as quick,
+    ):
+        assert await still.batch(0) == []
+        for _ in range(30):
+            await log.append_all(SESSION, TURN, [text("x" * 10_000)] * 20)
+            assert len(await gather(quick, 20)) == 20
+        assert still._subscription._bytes <= QUEUE_BYTES
+        assert [record.seq for record in await gather(still, 600)] == list(range(1, 601))

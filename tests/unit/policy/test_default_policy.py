@@ -6,7 +6,7 @@ import pytest
 
 from supervisor.policy.compile import compile_policy, failing_examples
 from supervisor.policy.compiled import Answer, Category, Examples
-from supervisor.policy.deny_list import DenyList
+from supervisor.policy.deny_list import DenyList, DenyRule
 from supervisor.policy.schema import read_document
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.policy_world import SHIPPED, shipped_policy
@@ -28,7 +28,7 @@ def test_every_rule_has_examples_of_both_kinds() -> None:
 
 
 @pytest.mark.parametrize("rule", POLICY.rules, ids=lambda rule: rule.id)
-def test_no_rule_is_idle(rule) -> None:
+def test_no_rule_is_idle(rule: DenyRule) -> None:
     examples = next(each for each in POLICY.examples if each.rule == rule.id)
     alone = DenyList((rule,))
     assert all(alone.match(path) for path in examples.deny)
@@ -40,7 +40,7 @@ def test_no_rule_is_idle(rule) -> None:
         # what an earlier system's list missed
         ".ENV", ".envrc", "secrets.json", "credentials.json", "x/secrets.yaml", ".netrc", ".npmrc",
         ".pgpass", ".git/config", ".docker/config.json", "kubeconfig", "service-account.json",
-        "id_ecdsa", "server.pem.bak", "a/b/.env", ".env/x", ".env.", ".env ", "．env",
+        "id_ecdsa", "server.pem.bak", "a/b/.env", ".env/x", ".env.", ".env ", "\uff0eenv",
         ".e\u200bnv", ".env\u0000",
     ],
 )  # fmt: skip
@@ -130,10 +130,10 @@ budgets: {turn: {tokens: null, cost_usd: 0.5}}
 def test_no_file_can_remove_self_protection() -> None:
     base = read_document("default.yaml", (SHIPPED / "default.yaml").read_bytes())
     every_id = {rule.id for rule in (*POLICY.protected.rules, *POLICY.hidden.rules)}
-    entries = "".join(f"  - {{id: {each}, reason: off}}\n" for each in sorted(every_id))
+    entries = "".join(f"  - {{id: {each}, reason: switched off}}\n" for each in sorted(every_id))
     site = read_document("site.yaml", f"version: 1\ndeny:\n{entries}".encode())
     policy = compile_policy([base, site])
-    assert policy.protected == POLICY.protected
+    assert policy.protected == compile_policy([base]).protected
     assert policy.protected.match("Chat/sessions.db") is not None
     assert policy.hidden.match(".claude/projects/x.jsonl") is not None
 

@@ -26,7 +26,8 @@ def test_a_glob_written_for_denied_names_is_known(pattern: str) -> None:
 
 @pytest.mark.parametrize(
     "pattern",
-    ["*", "**/*", "*.md", "*.json", "*env*", "**/*keyboard*", "*.example", ".env.example", "docs/**",
+    ["*", "**/*", "*.md", "*.json", "*env*", "**/*keyboard*", "*.example", ".env.example",
+     "docs/**",
      "{a,b}", "src/*.py", ".*", "[!a]*"],
 )  # fmt: skip
 def test_a_glob_that_has_other_uses_is_left_alone(pattern: str) -> None:

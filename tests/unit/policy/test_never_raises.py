@@ -31,9 +31,11 @@ FACTS = st.builds(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(TOOLS, st.dictionaries(KEYS, JSON, max_size=5), st.sampled_from(TrustLevel), st.data())
-def test_decide_never_raises(tool: str, input: dict[str, Any], level: TrustLevel, data) -> None:
+def test_decide_never_raises(
+    tool: str, input: dict[str, Any], level: TrustLevel, data: st.DataObject
+) -> None:
     call = ToolCall(tool, input, "t", level, "/v", "/v")
     wants = wanted(call, POLICY.category(tool)).paths
     fitting = Facts(tuple(PathFact(w.text, inside=True, names=(w.text,), use=w.use) for w in wants))

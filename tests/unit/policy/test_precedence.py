@@ -1,5 +1,7 @@
 """The order of decision, as a table: what stands higher beats all below it."""
 
+from typing import Any
+
 import pytest
 
 from supervisor.policy.call import Allow, Ask, Deny, Facts, PathFact, ToolCall, Use, Verdict
@@ -12,7 +14,7 @@ POLICY = shipped_policy()
 FULL, VAULT, SANDBOXED = TrustLevel.FULL, TrustLevel.VAULT, TrustLevel.SANDBOXED
 
 
-def judge(tool: str, level: TrustLevel, name: str, *, inside: bool = True, **more) -> Verdict:
+def judge(tool: str, level: TrustLevel, name: str, *, inside: bool = True, **more: Any) -> Verdict:
     use = {"Read": Use.READ, "Write": Use.WRITE, "Grep": Use.SEARCH}[tool]
     key = "path" if tool == "Grep" else "file_path"
     call = ToolCall(tool, {key: name}, "t", level, "/v", "/v")
@@ -93,8 +95,8 @@ def test_the_category_decides_what_nothing_above_has_denied() -> None:
         Category.SHELL: ("KillShell", {"shell_id": "1"}),
     }
     for level in TrustLevel:
-        for category, (tool, input) in tools.items():
-            verdict = decide(ToolCall(tool, input, "t", level, "/v", "/v"), Facts(), POLICY)
+        for category, (tool, given) in tools.items():
+            verdict = decide(ToolCall(tool, given, "t", level, "/v", "/v"), Facts(), POLICY)
             assert type(verdict) is shapes[POLICY.levels[level][category]]
             assert verdict.rule == f"{level.value}-{category.value}"
 

@@ -1,6 +1,7 @@
 import asyncio
 import sqlite3
 import stat
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -47,21 +48,27 @@ async def test_the_promised_pragmas_are_on(tmp_path: Path) -> None:
             await db.rows(PUT, ("k",))
 
 
-@pytest.mark.parametrize("how", ["write", "transact"])
-async def test_a_unit_that_fails_leaves_nothing(tmp_path: Path, how: str) -> None:
+async def fail_in_write(db: Database) -> None:
+    async with db.write() as cx:
+        await cx.execute(PUT, ("lost",))
+        raise ZeroDivisionError
+
+
+async def fail_in_transact(db: Database) -> None:
+    def work(cx: sqlite3.Connection) -> None:
+        cx.execute(PUT, ("lost",))
+        raise ZeroDivisionError
+
+    await db.transact(work)
+
+
+@pytest.mark.parametrize("fail", [fail_in_write, fail_in_transact])
+async def test_a_unit_that_fails_leaves_nothing(
+    tmp_path: Path, fail: Callable[[Database], Awaitable[None]]
+) -> None:
     async with Database(tmp_path / "x.db") as db:
         with pytest.raises(ZeroDivisionError):
-            if how == "write":
-                async with db.write() as cx:
-                    await cx.execute(PUT, ("lost",))
-                    raise ZeroDivisionError
-            else:
-
-                def work(cx: sqlite3.Connection) -> None:
-                    cx.execute(PUT, ("lost",))
-                    raise ZeroDivisionError
-
-                await db.transact(work)
+            await fail(db)
         async with db.write() as cx:
             await cx.execute(PUT, ("kept",))
         assert await keys(db) == ["kept"]

@@ -38,7 +38,7 @@ async def accounts_agree(db: Database) -> bool:
     query = "SELECT coalesce(sum(length(data) + ?), 0) AS n FROM events"
     true = (await db.rows(query, (per_row,)))[0]["n"]
     counted = [
-        (await db.rows(f"SELECT coalesce(sum(bytes), 0) AS n FROM {table}"))[0]["n"]
+        (await db.rows(f"SELECT coalesce(sum(bytes), 0) AS n FROM {table}"))[0]["n"]  # noqa: S608
         for table in ("event_turns", "event_sessions", "event_totals")
     ]
     return counted == [true] * 3

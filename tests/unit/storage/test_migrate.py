@@ -119,5 +119,5 @@ END;
 
 
 def test_our_steps_are_numbered_upwards() -> None:
-    assert [step.version for step in load_steps("sessions")][0] == 13
-    assert [step.version for step in load_steps("events")][0] == 1
+    assert load_steps("sessions")[0].version == 13
+    assert load_steps("events")[0].version == 1

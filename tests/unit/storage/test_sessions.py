@@ -6,7 +6,7 @@ import pytest
 
 from supervisor.errors import InvalidRequest, SessionBusy, SessionNotFound
 from supervisor.ids import new_session_id
-from supervisor.storage.sessions import NewSession
+from supervisor.storage.session_row import NewSession
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.storage import OTHER, SESSION, TURN, Stores, session, stores
 
@@ -14,7 +14,7 @@ from tests.worlds.storage import OTHER, SESSION, TURN, Stores, session, stores
 async def spoil(at: Stores, column: str, value: object) -> None:
     async with at.db.write() as cx:
         await cx.execute("PRAGMA ignore_check_constraints = ON")
-        await cx.execute(f"UPDATE sessions SET {column} = ? WHERE id = ?", (value, SESSION))
+        await cx.execute(f"UPDATE sessions SET {column} = ? WHERE id = ?", (value, SESSION))  # noqa: S608
         await cx.execute("PRAGMA ignore_check_constraints = OFF")
 
 
@@ -55,7 +55,7 @@ async def test_an_id_is_taken_once_and_the_workspace_must_exist(tmp_path: Path) 
 
 async def test_a_row_without_a_trust_level_can_not_be_stored(tmp_path: Path) -> None:
     async with stores(tmp_path) as at:
-        with pytest.raises(Exception, match="NOT NULL constraint failed: sessions.trust_level"):
+        with pytest.raises(Exception, match=r"NOT NULL constraint failed: sessions\.trust_level"):
             async with at.db.write() as cx:
                 await cx.execute(
                     "INSERT INTO sessions (id, created_at, last_accessed, workspace)"
@@ -133,7 +133,7 @@ async def test_pages_of_the_list_hold_every_session_once_the_newest_first(
 async def test_the_list_is_read_from_an_index_and_never_sorted(tmp_path: Path, where: str) -> None:
     async with stores(tmp_path) as at:
         plan = await at.db.rows(
-            f"EXPLAIN QUERY PLAN SELECT * FROM sessions{where}"
+            f"EXPLAIN QUERY PLAN SELECT * FROM sessions{where}"  # noqa: S608
             " ORDER BY last_accessed DESC, id DESC LIMIT 50"
         )
     steps = " ".join(row["detail"] for row in plan)
@@ -151,7 +151,7 @@ async def test_an_update_changes_what_is_given_and_marks_the_access(tmp_path: Pa
         with pytest.raises(SessionNotFound):
             await at.sessions.update(OTHER, title="t")
         with pytest.raises(TypeError):
-            await at.sessions.update(SESSION, **{"id = id; --": "x"})  # type: ignore[misc]
+            await at.sessions.update(SESSION, **{"id = id; --": "x"})  # type: ignore[arg-type]
     assert (after.title, after.trust_level, after.metadata) == (
         "t",
         TrustLevel.SANDBOXED,

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.errors import InvalidRequest, NotFound
-from supervisor.storage.sessions import NewSession
+from supervisor.storage.session_row import NewSession
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.storage import SESSION, stores
 

@@ -13,8 +13,8 @@ from supervisor.cli.tour.claims import (
     nothing_came_out,
     numbered_without_gaps,
     outcome,
+    own_containers,
     ran_at,
-    same_container_twice,
     says,
     shortened,
 )
@@ -115,7 +115,7 @@ def test_a_secret_in_any_event_does_not_hold(leak: Event) -> None:
 def test_having_heard_nothing_proves_nothing() -> None:
     assert not nothing_came_out([], SECRETS, "none").held
     assert not numbered_without_gaps([]).held
-    assert not same_container_twice([]).held
+    assert not own_containers([], {}).held
 
 
 @pytest.mark.parametrize(
@@ -158,10 +158,20 @@ def test_a_gap_in_the_numbers_does_not_hold() -> None:
     assert not numbered_without_gaps([first, told(session(), DONE, start=2)]).held
 
 
-def test_a_container_that_two_messages_used_does_not_hold() -> None:
-    one, two = (told(session(), isolation(container=name)) for name in ("c1", "c2"))
-    assert same_container_twice([one, two]).held
-    assert not same_container_twice([one, two, one]).held
+@pytest.mark.parametrize(
+    "made",
+    [{}, {"c1": "t1"}, {"c1": "t1", "c2": "t1"}, {"c1": "t1", "c2": "t2", "c3": ""}],
+    ids=["none", "one for two", "two for one", "one too many"],
+)
+def test_other_containers_than_one_for_each_message_do_not_hold(made: dict[str, str]) -> None:
+    turns = [told(("session", {"turn_id": name})) for name in ("t1", "t2")]
+    assert own_containers(turns, {"c1": "t1", "c2": "t2"}).held
+    assert not own_containers(turns, made).held
+
+
+def test_a_secret_that_had_to_be_redacted_was_there() -> None:
+    leak: Event = ("text", {"delta": "it is [redacted]"})
+    assert not nothing_came_out([told(session(), leak, DONE)], SECRETS, "none").held
 
 
 GOOD_PROBE: dict[str, Any] = {
@@ -172,10 +182,11 @@ GOOD_PROBE: dict[str, Any] = {
     "uids": [10001, 10001, 10001],
     "acts": {"mount": "EPERM", "become root": "EPERM"},
 }
+ENGINE = {"network": "none", "readOnlyRoot": True}
 
 
 def test_a_receipt_that_shows_a_closed_cage_holds() -> None:
-    assert receipt_shown(told(session(), isolation(probe=GOOD_PROBE))).held
+    assert receipt_shown(told(session(), isolation(inside=GOOD_PROBE, engine=ENGINE))).held
 
 
 @pytest.mark.parametrize(
@@ -193,7 +204,8 @@ def test_a_receipt_that_shows_a_closed_cage_holds() -> None:
     ids=str,
 )
 def test_a_receipt_that_shows_something_open_does_not_hold(weaker: dict[str, Any]) -> None:
-    assert not receipt_shown(told(session(), isolation(probe=GOOD_PROBE | weaker))).held
+    inside = GOOD_PROBE | weaker
+    assert not receipt_shown(told(session(), isolation(inside=inside, engine=ENGINE))).held
     assert not receipt_shown(told(session())).held
 
 
@@ -201,3 +213,9 @@ def test_evidence_is_one_short_line() -> None:
     assert shortened("one\n\n  two\r\nthree") == "one ⏎ two ⏎ three"
     assert len(shortened("x" * 500)) == 110
     assert shortened("x" * 500).endswith("…")
+
+
+@pytest.mark.parametrize("weaker", [{"network": "bridge"}, {"readOnlyRoot": False}], ids=str)
+def test_an_engine_that_reports_something_open_does_not_hold(weaker: dict[str, Any]) -> None:
+    engine = ENGINE | weaker
+    assert not receipt_shown(told(session(), isolation(inside=GOOD_PROBE, engine=engine))).held

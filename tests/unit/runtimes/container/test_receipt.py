@@ -47,13 +47,13 @@ WEAKER: list[tuple[str, Any]] = [
 ]
 
 
-def test_a_good_cage_has_no_shortfall():
+def test_a_good_cage_has_no_shortfall() -> None:
     spec = a_spec()
     assert judge(a_measurement(spec), a_report(spec), spec, NONCE) == ()
 
 
 @pytest.mark.parametrize(("fact", "value"), WEAKER)
-def test_a_weaker_fact_is_named(fact, value):
+def test_a_weaker_fact_is_named(fact: Any, value: Any) -> None:
     spec = a_spec()
     found = measured_shortfalls({**a_measurement(spec), fact: value}, spec, NONCE)
     assert len(found) == 1
@@ -61,7 +61,7 @@ def test_a_weaker_fact_is_named(fact, value):
 
 
 @pytest.mark.parametrize("fact", sorted(set(a_measurement(a_spec())) - {"trustfloor", "micros"}))
-def test_a_fact_that_was_not_measured_counts_against_the_cage(fact):
+def test_a_fact_that_was_not_measured_counts_against_the_cage(fact: Any) -> None:
     spec = a_spec()
     measured = a_measurement(spec)
     del measured[fact]
@@ -70,7 +70,7 @@ def test_a_fact_that_was_not_measured_counts_against_the_cage(fact):
 
 @pytest.mark.parametrize("act", FORBIDDEN_ACTS)
 @pytest.mark.parametrize("outcome", ["DONE", "EIO", None, 0, ["EPERM"]])
-def test_a_forbidden_act_that_was_possible_or_not_tried_is_named(act, outcome):
+def test_a_forbidden_act_that_was_possible_or_not_tried_is_named(act: Any, outcome: Any) -> None:
     spec = a_spec()
     measured = a_measurement(spec)
     measured["acts"][act] = outcome
@@ -96,7 +96,9 @@ def test_a_forbidden_act_that_was_possible_or_not_tried_is_named(act, outcome):
         "a mount",
     ],
 )
-def test_a_mount_that_does_not_belong_is_a_shortfall_also_when_the_good_one_is_there(mount):
+def test_a_mount_that_does_not_belong_is_a_shortfall_also_when_the_good_one_is_there(
+    mount: Any,
+) -> None:
     spec = a_spec()
     measured = a_measurement(spec)
     measured["mounts"].append(mount)
@@ -104,19 +106,19 @@ def test_a_mount_that_does_not_belong_is_a_shortfall_also_when_the_good_one_is_t
 
 
 @pytest.mark.parametrize("target", ["/", "/vault", "/run/trustfloor", "/tmp", "/home/agent"])
-def test_a_mount_that_is_missing_is_a_shortfall(target):
+def test_a_mount_that_is_missing_is_a_shortfall(target: Any) -> None:
     spec = a_spec()
     measured = a_measurement(spec)
     measured["mounts"] = [each for each in measured["mounts"] if each["target"] != target]
     assert measured_shortfalls(measured, spec, NONCE) == (f"{target} is not mounted",)
 
 
-def test_without_a_nonce_nothing_is_accepted():
+def test_without_a_nonce_nothing_is_accepted() -> None:
     spec = a_spec()
     assert measured_shortfalls({**a_measurement(spec), "nonce": ""}, spec, "")
 
 
-def test_the_receipt_carries_both_halves_and_nothing_that_was_smuggled_in():
+def test_the_receipt_carries_both_halves_and_nothing_that_was_smuggled_in() -> None:
     spec = a_spec()
     measured = {**a_measurement(spec), "smuggled": "x" * 10}
     made = receipt_of(measured, a_report(spec), spec, NONCE)
@@ -128,7 +130,7 @@ def test_the_receipt_carries_both_halves_and_nothing_that_was_smuggled_in():
     json.dumps(made.measured)
 
 
-def test_a_weak_engine_report_is_a_shortfall_also_when_the_probe_says_all_is_well():
+def test_a_weak_engine_report_is_a_shortfall_also_when_the_probe_says_all_is_well() -> None:
     spec = a_spec()
     report = a_report(spec)
     report["HostConfig"]["Privileged"] = True
@@ -148,11 +150,11 @@ def test_a_weak_engine_report_is_a_shortfall_also_when_the_probe_says_all_is_wel
         b'{"trustfloor":"receipt","x":"' + b"x" * MAX_LINE_BYTES + b'"}',
     ],
 )
-def test_a_line_that_is_no_receipt_is_none(line):
+def test_a_line_that_is_no_receipt_is_none(line: Any) -> None:
     assert parse(line) is None
 
 
-def test_a_receipt_is_parsed():
+def test_a_receipt_is_parsed() -> None:
     measured = a_measurement(a_spec())
     assert parse(json.dumps(measured).encode()) == measured
 
@@ -165,12 +167,12 @@ JSON = st.recursive(
 
 
 @given(st.sampled_from(sorted(a_measurement(a_spec()))), JSON)
-def test_a_measurement_of_any_shape_is_judged_and_never_an_error(fact, value):
+def test_a_measurement_of_any_shape_is_judged_and_never_an_error(fact: Any, value: Any) -> None:
     spec = a_spec()
     found = measured_shortfalls({**a_measurement(spec), fact: value}, spec, NONCE)
     assert all(each.isprintable() and len(each) < 300 for each in found)
 
 
 @given(st.dictionaries(st.text(max_size=8), JSON))
-def test_a_receipt_of_anything_else_is_full_of_shortfalls(measured):
+def test_a_receipt_of_anything_else_is_full_of_shortfalls(measured: Any) -> None:
     assert measured_shortfalls(measured, a_spec(), NONCE)

@@ -3,6 +3,7 @@
 import errno
 import json
 import struct
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -34,13 +35,15 @@ def verdict(machine: str, architecture: int, call: int, argument: int = 0) -> in
             at += if_true if accumulator >= value else if_false
         else:
             assert operation == 0x06
-            return value
+            return int(value)
 
 
 @pytest.mark.parametrize(
     ("machine", "architecture", "socket_call"), [("x86_64", X86_64, 41), ("aarch64", AARCH64, 198)]
 )
-def test_only_four_socket_families_pass_the_seal(machine, architecture, socket_call):
+def test_only_four_socket_families_pass_the_seal(
+    machine: Any, architecture: Any, socket_call: Any
+) -> None:
     allowed = {
         family
         for family in range(64)
@@ -51,30 +54,30 @@ def test_only_four_socket_families_pass_the_seal(machine, architecture, socket_c
 
 
 @pytest.mark.parametrize("call", [425, 426, 427])
-def test_io_uring_does_not_pass_the_seal(call):
+def test_io_uring_does_not_pass_the_seal(call: Any) -> None:
     assert verdict("x86_64", X86_64, call) == NO_CALL
 
 
-def test_calls_by_the_numbers_of_another_architecture_do_not_pass_the_seal():
+def test_calls_by_the_numbers_of_another_architecture_do_not_pass_the_seal() -> None:
     assert verdict("x86_64", I386, 102, 40) == NO_CALL
     assert verdict("x86_64", X86_64, 0x40000000 + 41, 1) == NO_CALL
 
 
 @given(st.integers(0, 600).filter(lambda call: call not in (41, 425, 426, 427)))
-def test_everything_else_is_left_to_the_engines_profile(call):
+def test_everything_else_is_left_to_the_engines_profile(call: Any) -> None:
     assert verdict("x86_64", X86_64, call) == ALLOWED
 
 
-def test_an_unknown_machine_has_no_seal():
+def test_an_unknown_machine_has_no_seal() -> None:
     with pytest.raises(KeyError):
         seal.program("vax")
 
 
-def test_the_probe_tries_what_the_judge_demands_and_nothing_else():
+def test_the_probe_tries_what_the_judge_demands_and_nothing_else() -> None:
     assert set(probe.FORBIDDEN) == set(FORBIDDEN_ACTS)
 
 
-def test_the_probe_measures_what_the_judge_demands():
+def test_the_probe_measures_what_the_judge_demands() -> None:
     assert set(probe.MEASUREMENTS) | {"acts", "trustfloor", "micros"} == set(
         a_measurement(a_spec())
     )
@@ -88,5 +91,5 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_what_the_entry_writes_is_json(value):
+def test_what_the_entry_writes_is_json(value: Any) -> None:
     assert json.loads(entry.to_json(value)) == value

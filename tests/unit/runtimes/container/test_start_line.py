@@ -1,6 +1,7 @@
 """Both halves of the start line: what the supervisor builds, the entry program understands."""
 
 import os
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -44,7 +45,7 @@ def understood(sent: bytes, after: bytes = b"") -> tuple[inside.StartLine | None
 
 
 @given(st.lists(TEXT, max_size=6), st.dictionaries(NAME, TEXT, max_size=6), TEXT)
-def test_what_is_built_is_understood_as_it_was_meant(arguments, env, cwd):
+def test_what_is_built_is_understood_as_it_was_meant(arguments: Any, env: Any, cwd: Any) -> None:
     line = StartLine(("/bin/true", *arguments), "/" + cwd, env)
     body = encode(line)[inside.HEADER_BYTES :]
     found = inside.parse(body)
@@ -54,18 +55,18 @@ def test_what_is_built_is_understood_as_it_was_meant(arguments, env, cwd):
     assert found.session == b""
 
 
-def test_a_transcript_has_its_place():
+def test_a_transcript_has_its_place() -> None:
     found = inside.parse(encode(StartLine(("/x",), "/", CONFIG, Resume("-vault", "s1")))[9:])
     assert (found.project, found.session) == (b"-vault", b"s1")
 
 
-def test_not_one_byte_of_what_follows_is_taken():
+def test_not_one_byte_of_what_follows_is_taken() -> None:
     line, left = understood(encode(StartLine(("/x",), "/")), b'{"type":"user"}\n')
     assert line is not None
     assert left == b'{"type":"user"}\n'
 
 
-def test_a_long_line_arrives_whole():
+def test_a_long_line_arrives_whole() -> None:
     arguments = ("/x", *["y" * 100_000] * 9)
     line, left = understood(encode(StartLine(arguments, "/")), b"next")
     assert line is not None
@@ -73,7 +74,7 @@ def test_a_long_line_arrives_whole():
     assert left == b"next"
 
 
-def test_an_input_that_closes_first_is_no_error():
+def test_an_input_that_closes_first_is_no_error() -> None:
     assert understood(b"") == (None, b"")
 
 
@@ -91,7 +92,7 @@ def test_an_input_that_closes_first_is_no_error():
         b"00000010\nshort",
     ],
 )
-def test_what_is_no_start_line_is_refused(sent):
+def test_what_is_no_start_line_is_refused(sent: Any) -> None:
     with pytest.raises(inside.BadStartLine):
         understood(sent)
 
@@ -119,13 +120,13 @@ def test_what_is_no_start_line_is_refused(sent):
         b"/\0p\0s\x001\0/x\0CLAUDE_CONFIG_DIR=relative\0",
     ],
 )
-def test_an_impossible_body_is_refused(body):
+def test_an_impossible_body_is_refused(body: Any) -> None:
     with pytest.raises(inside.BadStartLine):
         inside.parse(body)
 
 
 @given(st.binary(max_size=80))
-def test_any_body_is_understood_or_refused(body):
+def test_any_body_is_understood_or_refused(body: Any) -> None:
     try:
         found = inside.parse(body)
     except inside.BadStartLine:
@@ -150,11 +151,11 @@ def test_any_body_is_understood_or_refused(body):
         (StartLine(("/x", *["y" * 100_000] * 11), "/"), "start line"),
     ],
 )
-def test_the_supervisor_refuses_first_what_the_entry_would(line, where):
+def test_the_supervisor_refuses_first_what_the_entry_would(line: Any, where: Any) -> None:
     with pytest.raises(InvalidRequest) as refusal:
         encode(line)
     assert refusal.value.where == where
 
 
-def test_the_bounds_of_both_halves_are_the_same():
+def test_the_bounds_of_both_halves_are_the_same() -> None:
     assert inside.MAX_BYTES == MAX_BYTES

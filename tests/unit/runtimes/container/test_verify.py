@@ -11,7 +11,7 @@ from supervisor.runtimes.container.spec import Limits
 from supervisor.runtimes.container.verify import CHECKS, shortfalls
 from tests.worlds.cage_reports import a_report, a_spec
 
-FLIPS = [
+FLIPS: list[tuple[str, Any]] = [
     ("Image", "sha256:" + "b" * 64),
     ("State.Status", "running"),
     ("Config.User", ""),
@@ -106,13 +106,13 @@ def drop(report: dict[str, Any], path: str) -> None:
     report.pop(name, None)
 
 
-def test_what_was_asked_for_has_no_shortfall():
+def test_what_was_asked_for_has_no_shortfall() -> None:
     spec = a_spec()
     assert shortfalls(spec, a_report(spec)) == ()
 
 
 @pytest.mark.parametrize(("path", "value"), FLIPS)
-def test_a_fact_that_is_otherwise_is_named(path, value):
+def test_a_fact_that_is_otherwise_is_named(path: Any, value: Any) -> None:
     spec = a_spec()
     report = a_report(spec)
     put(report, path, value)
@@ -121,12 +121,12 @@ def test_a_fact_that_is_otherwise_is_named(path, value):
     assert found[0].startswith(path)
 
 
-def test_every_check_is_flipped_at_least_once():
+def test_every_check_is_flipped_at_least_once() -> None:
     assert {check.path for check in CHECKS} == {path for path, _ in FLIPS}
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.path)
-def test_a_fact_that_is_not_reported_counts_against_the_container(check):
+def test_a_fact_that_is_not_reported_counts_against_the_container(check: Any) -> None:
     spec = a_spec()
     report = a_report(spec)
     drop(report, check.path)
@@ -147,28 +147,28 @@ def test_a_fact_that_is_not_reported_counts_against_the_container(check):
         {"Destination": "/other"},
     ],
 )
-def test_a_mount_that_is_otherwise_is_named(change):
+def test_a_mount_that_is_otherwise_is_named(change: Any) -> None:
     spec = a_spec()
     report = a_report(spec)
     report["Mounts"][0].update(change)
     assert [each.split(" ")[0] for each in shortfalls(spec, report)] == ["Mounts"]
 
 
-def test_a_third_mount_is_named():
+def test_a_third_mount_is_named() -> None:
     spec = a_spec()
     report = a_report(spec)
     report["Mounts"].append({**report["Mounts"][0], "Destination": "/more"})
     assert [each.split(" ")[0] for each in shortfalls(spec, report)] == ["Mounts"]
 
 
-def test_a_bind_that_would_bring_what_is_mounted_below_it_is_named():
+def test_a_bind_that_would_bring_what_is_mounted_below_it_is_named() -> None:
     spec = a_spec()
     report = a_report(spec)
     report["HostConfig"]["Mounts"][0]["BindOptions"].pop("NonRecursive")
     assert [each.split(" ")[0] for each in shortfalls(spec, report)] == ["HostConfig.Mounts"]
 
 
-def test_a_host_option_that_nobody_knows_here_is_a_shortfall_once_it_is_set():
+def test_a_host_option_that_nobody_knows_here_is_a_shortfall_once_it_is_set() -> None:
     spec = a_spec()
     report = a_report(spec)
     report["HostConfig"]["BackDoor"] = None
@@ -179,14 +179,12 @@ def test_a_host_option_that_nobody_knows_here_is_a_shortfall_once_it_is_set():
     )
 
 
-def test_limits_are_the_ones_of_this_spec_not_of_any():
+def test_limits_are_the_ones_of_this_spec_not_of_any() -> None:
     report = a_report(a_spec(limits=Limits(pids=512)))
-    assert [each.split(" ")[0] for each in shortfalls(a_spec(), report)] == [
-        "HostConfig.PidsLimit"
-    ]
+    assert [each.split(" ")[0] for each in shortfalls(a_spec(), report)] == ["HostConfig.PidsLimit"]
 
 
-def test_an_empty_report_has_every_shortfall():
+def test_an_empty_report_has_every_shortfall() -> None:
     assert len(shortfalls(a_spec(), {})) == len(CHECKS) - len(MAY_BE_ABSENT)
 
 
@@ -198,7 +196,7 @@ JSON = st.recursive(
 
 
 @given(st.sampled_from([check.path for check in CHECKS]), JSON)
-def test_a_report_of_any_shape_is_judged_and_never_an_error(path, value):
+def test_a_report_of_any_shape_is_judged_and_never_an_error(path: Any, value: Any) -> None:
     spec = a_spec()
     report = copy.deepcopy(a_report(spec))
     put(report, path, value)
@@ -206,5 +204,5 @@ def test_a_report_of_any_shape_is_judged_and_never_an_error(path, value):
 
 
 @given(st.dictionaries(st.sampled_from(["Config", "HostConfig", "Mounts", "State"]), JSON))
-def test_a_report_that_is_none_at_all_is_full_of_shortfalls(report):
+def test_a_report_that_is_none_at_all_is_full_of_shortfalls(report: Any) -> None:
     assert shortfalls(a_spec(), report)

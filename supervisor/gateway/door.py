@@ -1,0 +1,206 @@
+"""One Unix socket for each turn: who asks is known by the socket, not by what is said over it."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import parse_qsl
+
+from aiohttp import http_exceptions, web
+
+from supervisor.errors import TurnFailed
+from supervisor.events.schema import Spending
+from supervisor.gateway.access import ModelAccess
+from supervisor.gateway.admission import MAX_BODY, MESSAGES, Asked, Refused, admit
+from supervisor.gateway.budget import BudgetState, Usage
+from supervisor.gateway.proxy import Proxy, Upstream, error_response, open_proxy
+from supervisor.gateway.unix_socket import BACKLOG, bound_socket
+from supervisor.ids import SessionId, TurnId
+
+SOCKET_MODE = 0o666  # the container's user is another one; the caller guards the folder
+MAX_CONNECTIONS = 64
+MAX_IN_FLIGHT = 8  # requests at once of one turn; more wait
+MAX_REFUSALS = 100  # kept for the turn's report; a sandbox could make any number
+CLOSE_SECONDS = 2.0
+
+log = logging.getLogger(__name__)
+
+
+def _not_the_peers_bytes(record: logging.LogRecord) -> bool:
+    """Drop reports of malformed HTTP: they quote the sandbox's bytes, as often as it likes."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, http_exceptions.HttpProcessingError)
+
+
+_http_log = logging.getLogger(__name__ + ".http")
+_http_log.addFilter(_not_the_peers_bytes)
+
+
+class Door:
+    """A turn's way to the model: judges each request, counts what it spends.
+
+    `refusals` says what was refused, newest last, without bodies; each begins with `budget` or with
+    the kind of error. `first_request_at` is on the monotonic clock, in seconds.
+    """
+
+    def __init__(self, socket_path: Path, access: ModelAccess, proxy: Proxy) -> None:
+        self.socket_path = socket_path
+        self.first_request_at: float | None = None
+        self.refusals: list[str] = []
+        self._access = access
+        self._proxy = proxy
+        self._budget = BudgetState(access.budget)
+        self._slots = asyncio.Semaphore(MAX_IN_FLIGHT)
+        self._tasks: set[asyncio.Task[object]] = set()
+        self._closed = False
+
+    @property
+    def spending(self) -> Spending:
+        """What the turn has spent so far; a request counts when it ends."""
+        return self._budget.spent
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Answer one request of the turn."""
+        task = asyncio.current_task()
+        if task is not None:
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        async with self._slots:
+            return await self._answer(request)
+
+    async def close(self) -> None:
+        """Take no more requests and end those under way, bounded in time."""
+        self._closed = True
+        tasks = [task for task in self._tasks if not task.done()]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=CLOSE_SECONDS)
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        if self._closed:
+            return error_response(Refused(503, "api_error", "the turn is over"))
+        path, _, query = request.raw_path.partition("?")
+        if self.first_request_at is None and path == MESSAGES:
+            self.first_request_at = time.monotonic()
+        if reason := self._budget.may_start():
+            # 402: the CLI gives up at once and shows the message (a 429 it would retry)
+            return self._refuse(Refused(402, "billing_error", reason), "budget")
+        try:
+            body = await request.read()
+        except web.HTTPRequestEntityTooLarge:
+            return self._refuse(
+                Refused(413, "request_too_large", f"the body is larger than {MAX_BODY} bytes")
+            )
+        verdict = admit(
+            Asked(
+                request.method,
+                path,
+                parse_qsl(query, keep_blank_values=True),
+                request.headers.items(),
+                body,
+            ),
+            self._access,
+        )
+        if isinstance(verdict, Refused):
+            return self._refuse(verdict)
+
+        def charge(usage: Usage) -> None:
+            self._budget = self._budget.after(usage, verdict.model)
+
+        return await self._proxy.forward(request, verdict, charge)
+
+    def _refuse(self, refused: Refused, kind: str | None = None) -> web.Response:
+        if len(self.refusals) < MAX_REFUSALS:
+            self.refusals.append(f"{kind or refused.error_type}: {refused.message}")
+        return error_response(refused)
+
+
+class Gateway:
+    """The model gateway: one for a supervisor, and the only holder of the API key."""
+
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
+        self._proxy: Proxy | None = None
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        self._proxy = await self._stack.enter_async_context(open_proxy(self._upstream))
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._proxy = None
+        await self._stack.aclose()
+
+    @asynccontextmanager
+    async def open_door(
+        self, *, session_id: SessionId, turn_id: TurnId, access: ModelAccess, socket_path: Path
+    ) -> AsyncIterator[Door]:
+        """A door for one turn, at a socket in a folder that the caller made and guards.
+
+        Leaving the block ends open requests, closes the connections and unlinks the socket, within
+        seconds. Raises TurnFailed if the socket can't be made.
+        """
+        if self._proxy is None:
+            raise RuntimeError("the gateway is not open")
+        door = Door(socket_path, access, self._proxy)
+        app = web.Application(client_max_size=MAX_BODY)
+        app.router.add_route("*", "/{anything:.*}", door.handle)
+        runner = web.AppRunner(
+            app,
+            access_log=None,
+            logger=_http_log,
+            handle_signals=False,
+            handler_cancellation=True,
+            shutdown_timeout=CLOSE_SECONDS,
+        )
+        await runner.setup()
+        try:
+            async with _listening(runner, socket_path):
+                log.debug("door of turn %s, session %s, opened", turn_id, session_id)
+                yield door
+        finally:
+            await door.close()
+            await runner.cleanup()
+            log.debug("door of turn %s, session %s, closed", turn_id, session_id)
+
+
+class _TooMany(asyncio.Protocol):
+    """Hangs up at once."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if isinstance(transport, asyncio.Transport):
+            transport.abort()
+
+
+@asynccontextmanager
+async def _listening(runner: web.AppRunner, path: Path) -> AsyncIterator[None]:
+    server = runner.server
+    if server is None:
+        raise RuntimeError("the runner is not set up")
+
+    def protocol() -> asyncio.BaseProtocol:
+        return server() if len(server.connections) < MAX_CONNECTIONS else _TooMany()
+
+    loop = asyncio.get_running_loop()
+    async with AsyncExitStack() as stack:
+        try:
+            bound = stack.enter_context(bound_socket(path, SOCKET_MODE))
+            listener = await loop.create_unix_server(protocol, sock=bound, backlog=BACKLOG)
+        except OSError as error:
+            raise TurnFailed(
+                f"the model socket can't be made: {error.strerror}",
+                where=str(path),
+                remedy="check that the run folder exists, is ours and that the disk has space",
+            ) from error
+        stack.callback(listener.close)
+        yield

@@ -1,0 +1,296 @@
+"""A model that follows a script: the Messages API, played from a scenario, with faults on demand.
+
+For trying a policy without a key, for the tour and for tests. It speaks to a Unix socket or to
+loopback only, holds no key and asks for none.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import uuid
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from supervisor.errors import TrustfloorError
+from supervisor.gateway.admission import COUNT_TOKENS, MAX_BODY, MESSAGES
+from supervisor.gateway.scenario import Scenario, ScriptedError, Step, parse_scenario
+from supervisor.gateway.screenplay import Cue, cue
+from supervisor.gateway.unix_socket import BACKLOG, bound_socket
+
+SOCKET_MODE = 0o600
+LOOPBACK = "127.0.0.1"
+FAILURES = "/_scripted/failures"
+MAX_FAILURES = 100
+BYTES_PER_TOKEN = 4
+USAGE = {
+    "input_tokens": 100,
+    "output_tokens": 20,
+    "cache_creation_input_tokens": 0,
+    "cache_read_input_tokens": 0,
+}
+
+
+@dataclass(slots=True)
+class ScriptedModel:
+    """A scripted model that is being served, and what it has seen so far.
+
+    `failures` are the expectations that did not hold, each once.
+    """
+
+    scenario: Scenario
+    base_url: str = "http://scripted-model"
+    socket_path: Path | None = None
+    requests: int = 0
+    failures: list[str] = field(default_factory=list)
+    _errors_given: dict[tuple[str, str, int], int] = field(default_factory=dict)
+
+    def app(self) -> web.Application:
+        """The HTTP application."""
+        app = web.Application(client_max_size=MAX_BODY)
+        app.router.add_post(MESSAGES, self._messages)
+        app.router.add_post(COUNT_TOKENS, self._count_tokens)
+        app.router.add_get(FAILURES, self._failures)
+        app.router.add_route("*", "/{anything:.*}", _not_found)
+        return app
+
+    async def _messages(self, request: web.Request) -> web.StreamResponse:
+        self.requests += 1
+        try:
+            body = json.loads(await request.read())
+        except (ValueError, RecursionError):
+            body = None
+        if not isinstance(body, dict):
+            return _error(ScriptedError(400, "invalid_request_error", "not a JSON object"))
+        played = cue(self.scenario, body)
+        step = played.step
+        if played.failure is not None:
+            return self._fail(played)
+        if step.error is not None and self._is_due(step.error, played, request):
+            return _error(step.error)
+        return await _answer(request, step, body)
+
+    def _fail(self, played: Cue) -> web.Response:
+        text = f"script {played.script!r}, step {played.number}: {played.failure}"
+        if text not in self.failures and len(self.failures) < MAX_FAILURES:
+            self.failures.append(text)
+        message = f"scripted expectation failed: {text}"
+        return _error(ScriptedError(400, "invalid_request_error", message))
+
+    def _is_due(self, error: ScriptedError, played: Cue, request: web.Request) -> bool:
+        if error.times is None:
+            return True
+        session = request.headers.get("x-claude-code-session-id", "")
+        key = (session, played.script, played.number)
+        given = self._errors_given.get(key, 0)
+        self._errors_given[key] = given + 1
+        return given < error.times
+
+    async def _count_tokens(self, request: web.Request) -> web.Response:
+        size = len(await request.read())
+        return web.json_response({"input_tokens": max(1, size // BYTES_PER_TOKEN)})
+
+    async def _failures(self, _request: web.Request) -> web.Response:
+        return web.json_response({"failures": self.failures, "requests": self.requests})
+
+
+@asynccontextmanager
+async def serve_scripted(
+    scenario: Scenario, *, socket_path: Path | None = None, port: int | None = None
+) -> AsyncIterator[ScriptedModel]:
+    """Serve the scenario on a Unix socket, or on a loopback port (0: any free one).
+
+    Exactly one of the two is given. Raises OSError if it is taken.
+    """
+    if (socket_path is None) == (port is None):
+        raise ValueError("either a socket path or a port is needed")
+    model = ScriptedModel(scenario, socket_path=socket_path)
+    runner = web.AppRunner(
+        model.app(), access_log=None, handler_cancellation=True, shutdown_timeout=0.1
+    )
+    async with AsyncExitStack() as stack:
+        bound = stack.enter_context(bound_socket(socket_path, SOCKET_MODE)) if socket_path else None
+        stack.push_async_callback(runner.cleanup)
+        await runner.setup()
+        if bound is not None:
+            await web.SockSite(runner, bound, backlog=BACKLOG).start()
+        else:
+            await web.TCPSite(runner, LOOPBACK, port).start()
+            model.base_url = f"http://{LOOPBACK}:{runner.addresses[0][1]}"
+        yield model
+
+
+async def _answer(request: web.Request, step: Step, body: Mapping[str, Any]) -> web.StreamResponse:
+    await asyncio.sleep(step.delay_s)
+    stream = body.get("stream") is True
+    if step.raw is not None:
+        kind = "text/event-stream" if stream else "application/json"
+        return web.Response(body=step.raw.encode(), content_type=kind)
+    message = _message(step, str(body.get("model")))
+    if stream:
+        return await _play(request, step, message)
+    return web.json_response(message, headers=_request_id())
+
+
+def _message(step: Step, model: str) -> dict[str, Any]:
+    content: list[dict[str, Any]] = []
+    if step.thinking:
+        content.append({"type": "thinking", "thinking": step.thinking, "signature": "scripted"})
+    if step.text:
+        content.append({"type": "text", "text": step.text})
+    content.extend(
+        {
+            "type": "tool_use",
+            "id": tool.id or f"toolu_{uuid.uuid4().hex[:24]}",
+            "name": tool.name,
+            "input": dict(tool.input),
+        }
+        for tool in step.tools
+    )
+    return {
+        "id": f"msg_{uuid.uuid4().hex[:24]}",
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": content,
+        "stop_reason": step.stop_reason or ("tool_use" if step.tools else "end_turn"),
+        "stop_sequence": None,
+        "usage": {**USAGE, **step.usage},
+    }
+
+
+async def _play(request: web.Request, step: Step, message: Mapping[str, Any]) -> web.StreamResponse:
+    """Stream a message, with the step's faults in the middle of its first text (or at its end)."""
+    response = web.StreamResponse(
+        headers={"content-type": "text/event-stream; charset=utf-8", **_request_id()}
+    )
+    await response.prepare(request)
+    faults_due = True
+    for event in _events(message, step.chunks):
+        await response.write(_sse(event))
+        is_text = event["type"] == "content_block_delta" and "text" in event["delta"]
+        if is_text:
+            await asyncio.sleep(step.chunk_delay_s)
+        if faults_due and (is_text or event["type"] == "message_delta"):
+            faults_due = False
+            if not await _go_on_after_faults(request, response, step):
+                return response
+    await response.write_eof()
+    return response
+
+
+async def _go_on_after_faults(
+    request: web.Request, response: web.StreamResponse, step: Step
+) -> bool:
+    await asyncio.sleep(step.stall_s)
+    if step.cut:
+        if request.transport is not None:
+            request.transport.abort()
+        return False
+    if step.bad_json:
+        await response.write(b'event: content_block_delta\ndata: {"type": not json\n\n')
+    if step.sse_error is not None:
+        await response.write(_sse(_error_body(step.sse_error)))
+        await response.write_eof()
+        return False
+    return True
+
+
+def _events(message: Mapping[str, Any], chunks: int) -> Iterator[dict[str, Any]]:
+    usage = message["usage"]
+    begun = {**message, "content": [], "stop_reason": None, "usage": {**usage, "output_tokens": 1}}
+    yield {"type": "message_start", "message": begun}
+    yield {"type": "ping"}
+    for index, block in enumerate(message["content"]):
+        empty, deltas = _taken_apart(block, chunks)
+        yield {"type": "content_block_start", "index": index, "content_block": empty}
+        for delta in deltas:
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+    stop = {"stop_reason": message["stop_reason"], "stop_sequence": None}
+    yield {"type": "message_delta", "delta": stop, "usage": usage}
+    yield {"type": "message_stop"}
+
+
+def _taken_apart(
+    block: Mapping[str, Any], chunks: int
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """A content block as the stream begins it, and the deltas that fill it."""
+    match block["type"]:
+        case "text":
+            parts = _pieces(block["text"], chunks)
+            return {**block, "text": ""}, [{"type": "text_delta", "text": p} for p in parts]
+        case "thinking":
+            parts = _pieces(block["thinking"], chunks)
+            deltas = [{"type": "thinking_delta", "thinking": p} for p in parts]
+            deltas.append({"type": "signature_delta", "signature": block["signature"]})
+            return {**block, "thinking": "", "signature": ""}, deltas
+        case _:
+            parts = _pieces(json.dumps(block["input"]), chunks)
+            return {**block, "input": {}}, [
+                {"type": "input_json_delta", "partial_json": p} for p in parts
+            ]
+
+
+def _pieces(text: str, count: int) -> list[str]:
+    size = max(1, -(-len(text) // count))
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+def _sse(event: Mapping[str, Any]) -> bytes:
+    return f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+
+
+def _request_id() -> dict[str, str]:
+    return {"request-id": f"req_{uuid.uuid4().hex[:24]}"}
+
+
+def _error_body(error: ScriptedError) -> dict[str, Any]:
+    return {"type": "error", "error": {"type": error.type, "message": error.message}}
+
+
+def _error(error: ScriptedError) -> web.Response:
+    headers = {**_request_id(), **error.headers}
+    return web.json_response(_error_body(error), status=error.status, headers=headers)
+
+
+async def _not_found(_request: web.Request) -> web.Response:
+    return _error(ScriptedError(404, "not_found_error", "the scripted model has no such route"))
+
+
+async def _serve_forever(scenario: Scenario, socket_path: Path | None, port: int | None) -> None:
+    async with serve_scripted(scenario, socket_path=socket_path, port=port) as model:
+        sys.stdout.write(f"scripted model at {model.socket_path or model.base_url}\n")
+        sys.stdout.flush()
+        await asyncio.Event().wait()
+
+
+def main() -> int:
+    """Serve a scenario file until interrupted."""
+    parser = argparse.ArgumentParser(prog="python -m supervisor.gateway.scripted_model")
+    parser.add_argument("file", type=Path, help="the scenario, see docs/scripted-model.md")
+    place = parser.add_mutually_exclusive_group(required=True)
+    place.add_argument("--socket", type=Path, help="a Unix socket to make")
+    place.add_argument("--port", type=int, help="a loopback port; 0: any free one")
+    given = parser.parse_args()
+    try:
+        scenario = parse_scenario(given.file.read_text(encoding="utf-8"), file=str(given.file))
+        asyncio.run(_serve_forever(scenario, given.socket, given.port))
+    except TrustfloorError as error:
+        sys.stderr.write(f"{error.where}: {error.message}\n")
+        return 2
+    except (OSError, UnicodeDecodeError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

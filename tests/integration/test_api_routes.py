@@ -1,0 +1,187 @@
+"""What the routes give and change, beside streams."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from supervisor.approvals.pending import TurnContext
+from supervisor.ids import new_turn_id
+from supervisor.policy.call import ToolCall
+from supervisor.trust.levels import TrustLevel
+from tests.worlds.api import ApiWorld, api_world
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[ApiWorld]:
+    """The API on a port."""
+    async with api_world(tmp_path) as made:
+        yield made
+
+
+async def test_health_says_that_it_lives_and_nothing_more(world: ApiWorld) -> None:
+    async with world.client(Authorization="") as client:
+        said = (await client.get("/api/health")).json()
+    assert said.keys() == {"status", "timestamp", "version"}
+    assert said["status"] == "ok"
+
+
+async def test_ready_tells_each_check_and_what_is_left(world: ApiWorld) -> None:
+    async with world.client() as client:
+        said = (await client.get("/api/ready")).json()
+    assert said["ready"] is True
+    assert said["checks"] == [{"name": "engine", "ok": True, "detail": "answers", "remedy": None}]
+    assert set(said["counts"].values()) == {0}
+
+
+async def test_sessions_come_in_pages_the_last_accessed_first(world: ApiWorld) -> None:
+    made = [await world.session() for _ in range(5)]
+    async with world.client() as client:
+        first = (await client.get("/api/chat/sessions", params={"limit": 3})).json()
+        page = {"limit": 3, "before": first["next"]}
+        second = (await client.get("/api/chat/sessions", params=page)).json()
+        one = (await client.get(f"/api/chat/session/{made[0]}")).json()
+        wrong = await client.get("/api/chat/sessions", params={"before": "no cursor"})
+    listed = [each["id"] for each in first["sessions"] + second["sessions"]]
+    assert listed == made[::-1]
+    assert second["next"] is None
+    assert one == second["sessions"][-1]
+    assert one["trustLevel"] == "sandboxed"
+    assert one["active"] is False
+    assert wrong.status_code == 422
+
+
+async def test_trust_is_told_with_its_trace_and_never_set_looser_than_a_floor(
+    world: ApiWorld,
+) -> None:
+    session = await world.session()
+    path = f"/api/sessions/{session}/trust"
+    async with world.client() as client:
+        looser = await client.put(path, json={"trustLevel": "full"})
+        assert looser.status_code == 409
+        assert looser.json()["where"] == "workspace:default"
+        assert (await client.get(path)).json()["requested"] == "sandboxed"
+        changed = (await client.put(path, json={"trust_level": "VAULT"})).json()
+        assert changed["effective"] == "vault"
+        assert changed["floors"] == [{"source": "workspace", "level": "vault", "name": "default"}]
+        assert (await client.get(path)).json() == changed
+
+
+class TestWorkspaces:
+    async def test_one_is_made_replaced_and_listed(self, world: ApiWorld) -> None:
+        async with world.client() as client:
+            body = {"name": "Notes", "folder": "Notes", "floor": "sandboxed"}
+            made = await client.put("/api/workspaces/notes", json=body)
+            assert made.status_code == 200
+            listed = (await client.get("/api/workspaces")).json()["workspaces"]
+        assert [each["slug"] for each in listed] == ["default", "notes"]
+        assert listed[1] == made.json()
+
+    async def test_a_changed_floor_is_held_against_the_turns_that_run(
+        self, world: ApiWorld
+    ) -> None:
+        async with world.client() as client:
+            body = {"name": "All", "floor": "sandboxed"}
+            assert (await client.put("/api/workspaces/default", json=body)).status_code == 200
+        assert world.turns.floors_checked == 1
+
+    @pytest.mark.parametrize("folder", ["../x", "/etc", "~", "Nowhere", "leads-out", "a\nb"])
+    async def test_a_folder_out_of_the_vault_or_missing_is_refused(
+        self, world: ApiWorld, folder: str, tmp_path: Path
+    ) -> None:
+        (tmp_path / "vault" / "leads-out").symlink_to(tmp_path)
+        async with world.client() as client:
+            body = {"name": "n", "folder": folder}
+            answer = await client.put("/api/workspaces/notes", json=body)
+            assert answer.status_code == 422
+            assert answer.json()["where"] == "folder"
+            listed = (await client.get("/api/workspaces")).json()["workspaces"]
+        assert [each["slug"] for each in listed] == ["default"]
+
+    @pytest.mark.parametrize("slug", ["Notes", "a_b", "-a", "x" * 64, "%20", "ü"])
+    async def test_a_slug_that_is_none_is_refused(self, world: ApiWorld, slug: str) -> None:
+        async with world.client() as client:
+            answer = await client.put(f"/api/workspaces/{slug}", json={"name": "n"})
+        assert answer.status_code == 422
+
+
+class TestPermissions:
+    @staticmethod
+    def call() -> ToolCall:
+        return ToolCall(
+            tool="Bash",
+            input={"command": "ls"},
+            tool_use_id="toolu_1",
+            level=TrustLevel.VAULT,
+            as_seen_vault="/vault",
+            as_seen_cwd="/vault",
+        )
+
+    async def ask(self, world: ApiWorld, group: asyncio.TaskGroup):  # type: ignore[no-untyped-def]
+        turn = TurnContext(await world.session(), new_turn_id())
+        asking = group.create_task(
+            world.parts.approvals.ask(turn, self.call(), "rule", "reason", "bash")
+        )
+        async with asyncio.timeout(20):
+            while not world.parts.approvals.pending(turn.session_id):
+                await asyncio.sleep(0.01)
+        return turn.session_id, asking
+
+    async def test_one_that_waits_is_listed_and_granted_once(self, world: ApiWorld) -> None:
+        async with world.client() as client, asyncio.TaskGroup() as group:
+            session, asking = await self.ask(world, group)
+            (listed,) = (await client.get("/api/permissions")).json()["permissions"]
+            assert listed["sessionId"] == session
+            assert listed["input"] == {"command": "ls"}
+            other = await client.get("/api/permissions", params={"sessionId": "other"})
+            assert other.json() == {"permissions": []}
+            path = f"/api/permissions/{listed['id']}"
+            wrong = await client.post(f"{path}/grant", json={"contentHash": "0" * 64})
+            assert wrong.status_code == 422
+            assert not asking.done()
+            body = {"contentHash": listed["contentHash"]}
+            granted = await client.post(f"{path}/grant", json=body)
+            assert granted.json() == {"id": listed["id"], "decision": "granted"}
+            assert (await asking).decision == "granted"
+            assert (await client.post(f"{path}/deny", json={})).status_code == 409
+
+    async def test_the_agent_is_told_why_one_is_denied(self, world: ApiWorld) -> None:
+        async with world.client() as client, asyncio.TaskGroup() as group:
+            _, asking = await self.ask(world, group)
+            (listed,) = (await client.get("/api/permissions")).json()["permissions"]
+            path = f"/api/permissions/{listed['id']}/deny"
+            assert (await client.post(path, json={"message": "not now"})).status_code == 200
+            assert (await asking).message == "not now"
+
+    async def test_one_that_never_was_is_not_found(self, world: ApiWorld) -> None:
+        async with world.client() as client:
+            for path in ("permissions/req_0/grant", "permissions/req_0/deny"):
+                assert (await client.post(f"/api/{path}", json={})).status_code == 404
+            answers = {"answers": {"Which?": "this"}}
+            path = "/api/questions/req_0/answer"
+            assert (await client.post(path, json=answers)).status_code == 404
+
+
+async def test_a_question_is_listed_and_answered_with_what_was_offered(world: ApiWorld) -> None:
+    asked = {
+        "questions": [
+            {"question": "Which?", "options": [{"label": "this"}, {"label": "that"}]},
+            {"question": "Why?", "options": [], "multiSelect": True},
+        ]
+    }
+    turn = TurnContext(await world.session(), new_turn_id())
+    async with world.client() as client, asyncio.TaskGroup() as group:
+        asking = group.create_task(world.parts.questions.ask(turn, "toolu_1", asked))
+        async with asyncio.timeout(20):
+            while not world.parts.questions.pending():
+                await asyncio.sleep(0.01)
+        (listed,) = (await client.get("/api/questions")).json()["questions"]
+        assert listed["sessionId"] == turn.session_id
+        path = f"/api/questions/{listed['requestId']}/answer"
+        wrong = {"answers": {"Which?": "neither", "Why?": {"other": "so"}}}
+        assert (await client.post(path, json=wrong)).status_code == 422
+        right = {"answers": {"Which?": "that", "Why?": [{"other": "so"}]}}
+        assert (await client.post(path, json=right)).status_code == 200
+        assert (await asking).answers == {"Which?": "that", "Why?": "so"}
+        assert (await client.post(path, json=right)).status_code == 409

@@ -1,0 +1,394 @@
+"""`trustfloor chat` as a person or a script runs it, against an API whose turns the test plays."""
+
+import asyncio
+import contextlib
+import os
+import pty
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from supervisor.approvals.pending import Answer, TurnContext
+from supervisor.errors import SessionBusy
+from supervisor.events.schema import ToolUse, ToolUseEvent
+from supervisor.ids import SessionId
+from supervisor.policy.call import ToolCall
+from supervisor.trust.levels import TrustLevel
+from tests.worlds.api import TOKEN, ApiWorld, api_world, done, failed, text
+from tests.worlds.server import environment
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[ApiWorld]:
+    """The API on a port."""
+    async with api_world(tmp_path) as made:
+        yield made
+
+
+class Cli:
+    """A running `trustfloor chat`; what it prints is read as it comes."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self.seen = ""
+
+    async def until(self, words: str) -> None:
+        """Wait until it has printed these words."""
+        assert self.process.stdout is not None
+        async with asyncio.timeout(30):
+            while words not in self.seen:
+                piece = await self.process.stdout.read(4096)
+                assert piece, self.seen
+                self.seen += piece.decode()
+
+    async def end(self) -> int:
+        """Wait for its end; the exit status."""
+        assert self.process.stdout is not None
+        async with asyncio.timeout(30):
+            self.seen += (await self.process.stdout.read()).decode()
+            return await self.process.wait()
+
+    def type(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line.encode() + b"\n")
+
+
+@contextlib.asynccontextmanager
+async def chat(world: ApiWorld, *arguments: str, url: str | None = None) -> AsyncIterator[Cli]:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "supervisor", "chat", *arguments),
+        env=environment(
+            world.parts.settings.vault.parent,
+            {"TRUSTFLOOR_URL": url or world.at.url, "TRUSTFLOOR_TOKEN": TOKEN},
+        ),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    try:
+        yield Cli(process)
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def the_turn(world: ApiWorld) -> SessionId:
+    """The session of the turn that the CLI has begun."""
+    async with asyncio.timeout(30):
+        while not world.turns.running:
+            await asyncio.sleep(0.01)
+    (session,) = world.turns.running
+    return session
+
+
+async def ask(world: ApiWorld, session: SessionId) -> Answer:
+    """What a gate does with a call that needs a person."""
+    call = ToolCall(
+        tool="Bash",
+        input={"command": "rm notes.md"},
+        tool_use_id="toolu_1",
+        level=TrustLevel.VAULT,
+        as_seen_vault="/vault",
+        as_seen_cwd="/vault",
+    )
+    turn = TurnContext(session, world.turns.running[session])
+    return await world.parts.approvals.ask(turn, call, "bash", "it deletes", "bash")
+
+
+async def test_text_is_shown_as_it_comes_and_done_is_status_0(world: ApiWorld) -> None:
+    async with chat(world, "hello", "--trust", "full", "--workspace", "w", "--dir", "Notes") as cli:
+        session = await the_turn(world)
+        await world.turns.say(session, text("first "))
+        await cli.until("first ")
+        tool = ToolUse(id="1", name="Read", input={"file_path": "a.md"})
+        await world.turns.say(session, ToolUseEvent(tool=tool))
+        await cli.until('Read {"file_path":"a.md"}')
+        await world.turns.say(session, done(session))
+        assert await cli.end() == 0
+    (asked,) = world.turns.asked
+    assert (asked.message, asked.workspace, asked.working_directory) == ("hello", "w", "Notes")
+    assert asked.trust_level is TrustLevel.FULL
+
+
+async def test_a_failed_turn_is_status_1_and_says_what_to_do(world: ApiWorld) -> None:
+    async with chat(world, "hello") as cli:
+        session = await the_turn(world)
+        await world.turns.say(session, failed(session, "engine_unreachable"))
+        assert await cli.end() == 1
+    assert "what to do: start dockerd" in cli.seen
+
+
+async def test_a_refused_message_is_status_1_and_says_why(world: ApiWorld) -> None:
+    world.turns.fails_with = SessionBusy("a turn is running", remedy="wait for its end")
+    async with chat(world, "hello", "--session", "0" * 8) as cli:
+        assert await cli.end() == 1
+    assert "error: a turn is running" in cli.seen
+    assert "what to do: wait for its end" in cli.seen
+
+
+async def test_an_empty_message_is_not_sent(world: ApiWorld) -> None:
+    async with chat(world, "") as cli:
+        assert await cli.end() == 2
+    assert world.turns.asked == []
+
+
+async def test_without_a_supervisor_it_says_how_to_start_one(world: ApiWorld) -> None:
+    async with chat(world, "hello", url="http://127.0.0.1:9") as cli:
+        assert await cli.end() == 1
+    assert "trustfloor serve" in cli.seen
+
+
+async def test_the_message_can_come_from_a_pipe(world: ApiWorld) -> None:
+    async with chat(world) as cli:
+        cli.type("from a pipe")
+        assert cli.process.stdin is not None
+        cli.process.stdin.close()
+        session = await the_turn(world)
+        await world.turns.say(session, done(session))
+        assert await cli.end() == 0
+    assert world.turns.asked[0].message == "from a pipe"
+
+
+class TestApprovals:
+    async def test_without_a_terminal_they_are_denied_and_it_says_so(self, world: ApiWorld) -> None:
+        async with chat(world, "hello") as cli:
+            session = await the_turn(world)
+            assert (await ask(world, session)).decision == "denied"
+            await world.turns.say(session, done(session))
+            assert await cli.end() == 0
+        assert "rm notes.md" in cli.seen
+        assert "nobody is here" in cli.seen
+
+    async def test_asked_for_by_option_they_are_granted_by_a_line(self, world: ApiWorld) -> None:
+        async with chat(world, "hello", "--approve", "ask") as cli, asyncio.TaskGroup() as group:
+            session = await the_turn(world)
+            asking = group.create_task(ask(world, session))
+            await cli.until("allow this? [y/N]")
+            assert not asking.done()
+            cli.type("y")
+            assert (await asking).decision == "granted"
+            await world.turns.say(session, done(session))
+            assert await cli.end() == 0
+
+    @pytest.mark.parametrize("said", ["n", "", "yep", "YES please", "1"])
+    async def test_whatever_is_not_yes_denies_with_a_message(
+        self, world: ApiWorld, said: str
+    ) -> None:
+        async with chat(world, "hello", "--approve", "ask") as cli, asyncio.TaskGroup() as group:
+            session = await the_turn(world)
+            asking = group.create_task(ask(world, session))
+            await cli.until("allow this?")
+            cli.type(said)
+            await cli.until("what shall the agent be told?")
+            cli.type("keep the notes")
+            answer = await asking
+            assert (answer.decision, answer.message) == ("denied", "keep the notes")
+            await world.turns.say(session, done(session))
+            assert await cli.end() == 0
+
+    async def test_the_end_of_input_denies(self, world: ApiWorld) -> None:
+        async with chat(world, "hello", "--approve", "ask") as cli:
+            session = await the_turn(world)
+            assert cli.process.stdin is not None
+            cli.process.stdin.close()
+            assert (await ask(world, session)).decision == "denied"
+            await world.turns.say(session, done(session))
+            assert await cli.end() == 0
+
+    async def test_one_that_somebody_else_answers_is_asked_no_more(self, world: ApiWorld) -> None:
+        async with chat(world, "hello", "--approve", "ask") as cli, asyncio.TaskGroup() as group:
+            session = await the_turn(world)
+            asking = group.create_task(ask(world, session))
+            await cli.until("allow this?")
+            (request,) = world.parts.approvals.pending()
+            await world.parts.approvals.answer(request.id, "denied")
+            await cli.until("permission: denied")
+            assert (await asking).decision == "denied"
+            await world.turns.say(session, done(session))
+            assert await cli.end() == 0
+
+
+async def test_questions_are_answered_by_number_and_in_own_words(world: ApiWorld) -> None:
+    options = [{"label": "red", "description": "like fire"}, {"label": "blue"}]
+    asked = {
+        "questions": [
+            {"question": "Colour?", "options": options},
+            {"question": "More?", "options": options, "multiSelect": True},
+            {"question": "Why?", "options": options},
+        ]
+    }
+    async with chat(world, "hello", "--approve", "ask") as cli, asyncio.TaskGroup() as group:
+        session = await the_turn(world)
+        turn = TurnContext(session, world.turns.running[session])
+        asking = group.create_task(world.parts.questions.ask(turn, "toolu_1", asked))
+        await cli.until("1. red: like fire")
+        cli.type("2")
+        await cli.until("numbers with commas")
+        cli.type("1, 2")
+        await cli.until("? Why?")
+        cli.type("because")
+        assert (await asking).answers == {
+            "Colour?": "blue",
+            "More?": "red, blue",
+            "Why?": "because",
+        }
+        await world.turns.say(session, done(session))
+        assert await cli.end() == 0
+
+
+class TestCtrlC:
+    async def test_once_aborts_the_turn(self, world: ApiWorld) -> None:
+        async with chat(world, "hello") as cli:
+            session = await the_turn(world)
+            await world.turns.say(session, text("working"))
+            await cli.until("working")
+            cli.process.send_signal(signal.SIGINT)
+            assert await cli.end() == 1
+        assert world.turns.aborted == [(session, "aborted by Ctrl-C")]
+        assert "aborted: aborted by Ctrl-C" in cli.seen
+
+    async def test_twice_leaves_and_names_the_session(self, world: ApiWorld) -> None:
+        async def deaf(session_id: SessionId, reason: str) -> bool:
+            heard.set()
+            return True
+
+        heard = asyncio.Event()
+        world.turns.abort = deaf  # type: ignore[method-assign]
+        async with chat(world, "hello") as cli:
+            session = await the_turn(world)
+            await world.turns.say(session, text("working"))
+            await cli.until("working")
+            cli.process.send_signal(signal.SIGINT)
+            await cli.until("Ctrl-C again")
+            await heard.wait()
+            cli.process.send_signal(signal.SIGINT)
+            assert await cli.end() == 130
+        assert session in cli.seen.split("left")[-1]
+
+
+async def test_a_broken_connection_is_taken_up_again_without_loss_or_repetition(
+    tmp_path: Path,
+) -> None:
+    async with (
+        cutting_proxy() as proxy,
+        api_world(tmp_path, allowed_hosts=proxy.authority) as world,
+        chat(world, "hello", url=f"http://{proxy.authority}") as cli,
+    ):
+        proxy.upstream = world.at.port
+        session = await the_turn(world)
+        for number in range(3):
+            await world.turns.say(session, text(f"<{number}>"))
+            await cli.until(f"<{number}>")
+            proxy.cut()
+        await world.turns.say(session, text("<3>"))
+        await world.turns.say(session, done(session))
+        assert await cli.end() == 0
+    assert [cli.seen.count(f"<{number}>") for number in range(4)] == [1, 1, 1, 1]
+    assert len(world.turns.asked) == 1
+
+
+async def test_on_a_terminal_it_converses_and_asks_inline(world: ApiWorld) -> None:
+    ours, theirs = pty.openpty()
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "supervisor", "chat"),
+        env=environment(
+            world.parts.settings.vault.parent,
+            {"TRUSTFLOOR_URL": world.at.url, "TRUSTFLOOR_TOKEN": TOKEN, "TERM": "dumb"},
+        ),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    seen = bytearray()
+    arrived = asyncio.Event()
+
+    def read() -> None:
+        with contextlib.suppress(OSError):
+            seen.extend(os.read(ours, 4096))
+        arrived.set()
+
+    async def until(words: bytes) -> None:
+        async with asyncio.timeout(30):
+            while words not in seen:
+                arrived.clear()
+                await arrived.wait()
+
+    asyncio.get_running_loop().add_reader(ours, read)
+    try:
+        await until(b"> ")
+        os.write(ours, b"hello\n")
+        session = await the_turn(world)
+        async with asyncio.TaskGroup() as group:
+            asking = group.create_task(ask(world, session))
+            await until(b"allow this?")
+            os.write(ours, b"y\n")
+            assert (await asking).decision == "granted"
+        await world.turns.say(session, done(session))
+        await until(b"done")
+        seen.clear()
+        await until(b"> ")
+        os.write(ours, b"again\n")
+        assert await the_turn(world) == session
+        await world.turns.say(session, done(session))
+        seen.clear()
+        await until(b"> ")
+        os.write(ours, b"\x04")
+        async with asyncio.timeout(30):
+            assert await process.wait() == 0
+    finally:
+        asyncio.get_running_loop().remove_reader(ours)
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+        os.close(ours)
+    assert [each.message for each in world.turns.asked] == ["hello", "again"]
+    assert world.turns.asked[1].session_id == session
+
+
+class CuttingProxy:
+    """Passes bytes on, and cuts every connection when told."""
+
+    def __init__(self) -> None:
+        self._open: set[asyncio.StreamWriter] = set()
+        self.upstream = 0
+        self.authority = ""
+
+    def cut(self) -> None:
+        for writer in self._open:
+            writer.transport.abort()
+        self._open.clear()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, back = await asyncio.open_connection("127.0.0.1", self.upstream)
+        self._open |= {writer, back}
+        with contextlib.suppress(ConnectionError):
+            async with asyncio.TaskGroup() as group:
+                group.create_task(_pass_on(reader, back))
+                group.create_task(_pass_on(there, writer))
+
+
+async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(ConnectionError):
+        while piece := await reader.read(65_536):
+            writer.write(piece)
+            await writer.drain()
+    writer.close()
+
+
+@contextlib.asynccontextmanager
+async def cutting_proxy() -> AsyncIterator[CuttingProxy]:
+    proxy = CuttingProxy()
+    server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    proxy.authority = f"127.0.0.1:{port}"
+    try:
+        yield proxy
+    finally:
+        proxy.cut()
+        server.close()

@@ -1,0 +1,86 @@
+"""`trustfloor doctor` as a process: each thing that is wrong is named with what to do."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+from supervisor.cli.doctor import check_data_dir, check_import
+from tests.worlds.server import environment
+
+
+async def doctor(folder: Path, *arguments: str, **settings: str) -> tuple[int, str]:
+    """Its exit status and what it says."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "supervisor", "doctor", *arguments),
+        env=environment(folder, {"TRUSTFLOOR_ENGINE_SOCKET": str(folder / "none"), **settings}),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    try:
+        async with asyncio.timeout(90):
+            said, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert process.returncode is not None
+    return process.returncode, said.decode()
+
+
+async def test_an_engine_that_is_missing_is_a_problem_with_a_remedy(tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    status, said = await doctor(tmp_path)
+    assert status == 1
+    assert "Traceback" not in said
+    assert "problem" in said
+    assert "what to do" in said
+    assert str(tmp_path / "none") in said
+    assert "problem(s)" in said.splitlines()[-1]
+
+
+async def test_a_vault_that_is_missing_and_a_policy_that_is_broken_are_named(
+    tmp_path: Path,
+) -> None:
+    policies = tmp_path / "policies"
+    policies.mkdir()
+    (policies / "default.yaml").write_text("version: 1\ndeny: {{\n")
+    status, said = await doctor(tmp_path, TRUSTFLOOR_POLICIES=str(policies))
+    assert status == 1
+    assert str(tmp_path / "vault") in said
+    assert "default.yaml:" in said
+    assert "Traceback" not in said
+
+
+async def test_a_setting_that_makes_no_sense_is_named(tmp_path: Path) -> None:
+    status, said = await doctor(tmp_path, TRUSTFLOOR_PORT="99999")
+    assert status == 1
+    assert "port" in said.lower()
+
+
+def test_a_data_folder_that_others_may_enter_is_a_problem(tmp_path: Path) -> None:
+    open_to_all = tmp_path / "data"
+    open_to_all.mkdir(mode=0o700)
+    assert check_data_dir(open_to_all).ok
+    open_to_all.chmod(0o755)
+    check = check_data_dir(open_to_all)
+    assert check.ok is False
+    assert check.remedy == f"chmod 700 {open_to_all}"
+    assert check_data_dir(tmp_path / "not yet").ok
+
+
+def test_another_package_of_our_name_in_front_is_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert check_import().ok
+    foreign = tmp_path / "supervisor"
+    foreign.mkdir()
+    (foreign / "__init__.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with monkeypatch.context() as patched:
+        patched.delitem(sys.modules, "supervisor")
+        check = check_import()
+    assert check.ok is False
+    assert str(foreign) in check.detail
+    assert "virtual environment" in str(check.remedy)

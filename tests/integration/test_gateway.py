@@ -1,0 +1,419 @@
+import asyncio
+import io
+import json
+import logging
+import stat
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp import web
+from pydantic import SecretStr
+
+from supervisor.errors import TurnFailed
+from supervisor.gateway.access import Budget
+from supervisor.gateway.door import MAX_CONNECTIONS, Gateway
+from supervisor.gateway.proxy import Upstream
+from supervisor.gateway.unix_socket import short_path
+from supervisor.ids import new_session_id, new_turn_id
+from tests.worlds.model import (
+    BOUNDED,
+    KEY_CANARY,
+    access,
+    client,
+    door_to,
+    recorder,
+    request_body,
+    scripted,
+    steps,
+)
+
+DIRTY = {
+    "x-api-key": "client-key",
+    "authorization": "Bearer client-token",
+    "cookie": "c=client-cookie",
+    "proxy-authorization": "client-proxy",
+    "x-forwarded-for": "client-address",
+    "anthropic-beta": "some-beta",
+    "x-claude-code-session-id": "said-by-the-client",
+}
+
+
+async def ask(http: aiohttp.ClientSession, **more: Any) -> tuple[int, dict[str, Any]]:
+    async with http.post("/v1/messages?beta=true", json=request_body(**more)) as answer:
+        return answer.status, await answer.json()
+
+
+async def test_the_key_is_added_and_the_clients_credentials_are_dropped(tmp_path: Path) -> None:
+    async with (
+        recorder(tmp_path) as upstream,
+        door_to(upstream.socket_path, tmp_path / "door.sock"),
+        client(tmp_path / "door.sock") as http,
+        http.post("/v1/messages", json=request_body(), headers=DIRTY) as answer,
+    ):
+        assert answer.status == 200
+        assert KEY_CANARY not in str(answer.headers) + await answer.text()
+    (got,) = upstream.headers
+    assert got["x-api-key"] == KEY_CANARY
+    assert got["anthropic-beta"] == "some-beta"
+    assert got["accept-encoding"] == "identity"
+    for name in ("authorization", "cookie", "proxy-authorization", "x-forwarded-for"):
+        assert name not in got
+    assert "client-" not in str({k: v for k, v in got.items() if k != "x-claude-code-session-id"})
+
+
+async def test_a_chunk_arrives_before_the_next_one_is_made(tmp_path: Path) -> None:
+    arrived = asyncio.Event()
+
+    async def one_by_one(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(request)
+        await response.write(b"data: 1\n\n")
+        await asyncio.wait_for(arrived.wait(), BOUNDED)
+        await response.write(b"data: 2\n\n")
+        return response
+
+    async with (
+        recorder(tmp_path, one_by_one) as upstream,
+        door_to(upstream.socket_path, tmp_path / "door.sock"),
+        client(tmp_path / "door.sock") as http,
+        http.post("/v1/messages", json=request_body(stream=True)) as answer,
+    ):
+        assert await answer.content.readany() == b"data: 1\n\n"
+        arrived.set()
+        assert await answer.content.read() == b"data: 2\n\n"
+
+
+async def test_spending_is_counted_from_streams_and_bodies(tmp_path: Path) -> None:
+    usage = {"input_tokens": 30, "output_tokens": 4, "cache_read_input_tokens": 5}
+    prompt = steps({"text": "x", "usage": usage})
+    async with (
+        scripted(tmp_path),
+        door_to(tmp_path / "model.sock", tmp_path / "door.sock") as door,
+        client(tmp_path / "door.sock") as http,
+    ):
+        assert door.first_request_at is None
+        await ask(http, prompt=prompt)
+        async with http.post("/v1/messages", json=request_body(prompt, stream=True)) as answer:
+            await answer.read()
+        async with http.post("/v1/messages/count_tokens", json=request_body()) as answer:
+            assert answer.status == 200
+        assert door.first_request_at is not None
+    spent = door.spending
+    assert (spent.input_tokens, spent.output_tokens, spent.cache_read_tokens) == (60, 8, 10)
+    assert spent.requests == 2
+    assert spent.cost_usd == pytest.approx((60 * 2 + 8 * 10 + 10 * 0.1) / 1e6)
+
+
+async def test_a_used_up_budget_refuses_the_next_request(tmp_path: Path) -> None:
+    terms = access(budget=Budget(tokens=15, cost_usd=None))
+    async with (
+        recorder(tmp_path) as upstream,
+        door_to(upstream.socket_path, tmp_path / "door.sock", terms) as door,
+        client(tmp_path / "door.sock") as http,
+    ):
+        assert (await ask(http))[0] == 200
+        status, error = await ask(http)
+    assert (status, error["error"]["type"]) == (402, "billing_error")
+    assert len(upstream.bodies) == 1
+    assert [text.split(":")[0] for text in door.refusals] == ["budget"]
+
+
+async def test_leaving_early_cancels_the_upstream_and_is_no_way_around_the_budget(
+    tmp_path: Path,
+) -> None:
+    async with scripted(tmp_path), AsyncExitStack() as stack:
+        door = await stack.enter_async_context(
+            door_to(tmp_path / "model.sock", tmp_path / "door.sock")
+        )
+        prompt = steps({"text": "x" * 3000, "chunks": 2, "stall_s": 3600})
+        async with client(tmp_path / "door.sock") as http:
+            answer = await http.post("/v1/messages", json=request_body(prompt, stream=True))
+            seen = b""
+            while b"text_delta" not in seen:
+                seen += await answer.content.readany()
+            answer.close()
+        async with asyncio.timeout(BOUNDED):
+            while door.spending.requests == 0:
+                await asyncio.sleep(0.01)
+    assert door.spending.input_tokens == 100
+    assert door.spending.output_tokens >= 500
+
+
+async def test_the_upstream_notices_that_the_client_left(tmp_path: Path) -> None:
+    begun = asyncio.Event()
+
+    async def endless(_request: web.Request) -> web.StreamResponse:
+        begun.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with (
+        recorder(tmp_path, endless) as upstream,
+        door_to(upstream.socket_path, tmp_path / "door.sock") as door,
+        client(tmp_path / "door.sock") as http,
+    ):
+        task = asyncio.create_task(http.post("/v1/messages", json=request_body()))
+        await asyncio.wait_for(begun.wait(), BOUNDED)
+        task.cancel()
+        await asyncio.wait([task])
+        await asyncio.wait_for(upstream.left.wait(), BOUNDED)
+        assert door.spending.requests == 1
+
+
+@pytest.mark.parametrize("status", [400, 413, 429, 500, 529])
+async def test_errors_pass_through_with_their_headers(tmp_path: Path, status: int) -> None:
+    error = {
+        "status": status,
+        "type": "some_error",
+        "message": "as it was",
+        "headers": {
+            "retry-after": "7",
+            "anthropic-ratelimit-requests-remaining": "0",
+            "x-internal": "no",
+            "set-cookie": "a=b",
+        },
+    }
+    async with (
+        scripted(tmp_path),
+        door_to(tmp_path / "model.sock", tmp_path / "door.sock") as door,
+        client(tmp_path / "door.sock") as http,
+        http.post("/v1/messages", json=request_body(steps({"error": error}))) as answer,
+    ):
+        assert answer.status == status
+        assert (await answer.json())["error"] == {"type": "some_error", "message": "as it was"}
+        assert answer.headers["retry-after"] == "7"
+        assert answer.headers["anthropic-ratelimit-requests-remaining"] == "0"
+        assert "request-id" in answer.headers
+        assert "x-internal" not in answer.headers
+        assert "set-cookie" not in answer.headers
+    assert door.spending.requests == 0
+
+
+async def test_a_cut_upstream_is_a_cut_answer_and_bad_json_passes(tmp_path: Path) -> None:
+    async with (
+        scripted(tmp_path),
+        door_to(tmp_path / "model.sock", tmp_path / "door.sock"),
+        client(tmp_path / "door.sock") as http,
+    ):
+        cut = request_body(steps({"text": "abcdefgh", "cut": True}), stream=True)
+        with pytest.raises(aiohttp.ClientPayloadError):
+            async with http.post("/v1/messages", json=cut) as answer:
+                await answer.read()
+        bad = request_body(steps({"text": "abcdefgh", "bad_json": True}), stream=True)
+        async with http.post("/v1/messages", json=bad) as answer:
+            assert b'{"type": not json' in await answer.read()
+
+
+async def echo_of_the_key(request: web.Request) -> web.StreamResponse:
+    """A careless upstream: its errors quote what it was sent."""
+    status = int(request.headers["user-agent"])
+    headers = {"request-id": request.headers["x-api-key"], "location": "http://elsewhere/"}
+    return web.Response(status=status, headers=headers, text=str(request.headers))
+
+
+@pytest.mark.parametrize("status", [301, 400, 401, 403, 500])
+async def test_no_error_of_the_upstream_shows_the_key(
+    tmp_path: Path, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with (
+        recorder(tmp_path, echo_of_the_key) as upstream,
+        door_to(upstream.socket_path, tmp_path / "door.sock") as door,
+        client(tmp_path / "door.sock") as http,
+        http.post(
+            "/v1/messages",
+            json=request_body(),
+            headers={"user-agent": str(status)},
+            allow_redirects=False,
+        ) as answer,
+    ):
+        assert upstream.headers[0]["x-api-key"] == KEY_CANARY  # the control: it was there to leak
+        assert answer.status == (502 if status == 301 else status)
+        assert KEY_CANARY not in await answer.text() + str(answer.headers)
+    assert KEY_CANARY not in str(door.refusals) + repr(vars(door)) + caplog.text
+
+
+async def test_an_unreachable_upstream_is_a_502_that_names_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with (
+        door_to(tmp_path / "nobody.sock", tmp_path / "door.sock") as door,
+        client(tmp_path / "door.sock") as http,
+    ):
+        status, error = await ask(http)
+    assert (status, error["type"], error["error"]["type"]) == (502, "error", "api_error")
+    assert "nobody.sock" not in str(error)
+    assert door.spending.requests == 0
+    assert KEY_CANARY not in caplog.text
+
+
+def test_an_upstream_never_shows_its_key() -> None:
+    upstream = Upstream("https://api.example", SecretStr(KEY_CANARY))
+    assert KEY_CANARY not in repr(upstream) + str(upstream)
+
+
+async def test_refused_requests_never_reach_the_upstream(tmp_path: Path) -> None:
+    fetch = [{"type": "web_fetch_20250910", "name": "web_fetch"}]
+    async with (
+        recorder(tmp_path) as upstream,
+        door_to(upstream.socket_path, tmp_path / "door.sock", access("claude-*")) as door,
+        client(tmp_path / "door.sock") as http,
+    ):
+        assert (await ask(http, model="other"))[0] == 404
+        assert (await ask(http, tools=fetch))[0] == 403
+        async with http.get("/v1/models") as answer:
+            assert answer.status == 404
+            assert (await answer.json())["type"] == "error"
+        async with http.post("/v1/messages?other=1", json=request_body()) as answer:
+            assert answer.status == 400
+        async with http.post(
+            "/v1/messages", data=io.BytesIO(b" " * (32 * 1024 * 1024 + 1))
+        ) as answer:
+            assert answer.status == 413
+        assert (await ask(http))[0] == 200  # the control
+    assert len(upstream.bodies) == 1
+    kinds = [text.split(":")[0] for text in door.refusals]
+    assert kinds == [
+        "not_found_error",
+        "permission_error",
+        "not_found_error",
+        "invalid_request_error",
+        "request_too_large",
+    ]
+
+
+async def test_two_doors_at_once_do_not_mix(tmp_path: Path) -> None:
+    both = asyncio.Barrier(2)
+
+    async def together(request: web.Request) -> web.StreamResponse:
+        await asyncio.wait_for(both.wait(), BOUNDED)
+        tokens = len(await request.read())
+        return web.json_response({"usage": {"input_tokens": tokens, "output_tokens": 1}})
+
+    async with (
+        recorder(tmp_path, together) as upstream,
+        Gateway(Upstream("http://x", SecretStr("k"), upstream.socket_path)) as gateway,
+        AsyncExitStack() as stack,
+    ):
+        doors, clients = [], []
+        for name, glob in (("a", "claude-*"), ("b", "other-*")):
+            path = tmp_path / f"{name}.sock"
+            door = gateway.open_door(
+                session_id=new_session_id(),
+                turn_id=new_turn_id(),
+                access=access(glob),
+                socket_path=path,
+            )
+            doors.append(await stack.enter_async_context(door))
+            clients.append(await stack.enter_async_context(client(path)))
+        first, second = await asyncio.gather(
+            ask(clients[0], model="claude-x"), ask(clients[1], model="other-x", prompt="x" * 500)
+        )
+        assert (first[0], second[0]) == (200, 200)
+        assert (await ask(clients[1], model="claude-x"))[0] == 404
+    assert doors[0].refusals == []
+    assert len(doors[1].refusals) == 1
+    assert doors[0].spending.input_tokens + 400 < doors[1].spending.input_tokens
+
+
+async def test_a_closed_door_ends_open_requests_and_leaves_nothing(tmp_path: Path) -> None:
+    begun = asyncio.Event()
+
+    async def endless(_request: web.Request) -> web.StreamResponse:
+        begun.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    folder = tmp_path / "run"
+    folder.mkdir()
+    async with recorder(tmp_path, endless) as upstream, AsyncExitStack() as stack:
+        async with asyncio.timeout(BOUNDED):
+            async with door_to(upstream.socket_path, folder / "door.sock"):
+                mode = (folder / "door.sock").stat().st_mode
+                assert stat.S_ISSOCK(mode)
+                assert stat.S_IMODE(mode) == 0o666
+                http = await stack.enter_async_context(client(folder / "door.sock"))
+                task = asyncio.create_task(http.post("/v1/messages", json=request_body()))
+                await begun.wait()
+            with pytest.raises(aiohttp.ClientError):
+                await task
+            await upstream.left.wait()
+        assert list(folder.iterdir()) == []
+        with pytest.raises(aiohttp.ClientError):
+            await ask(http)
+
+
+async def test_a_path_longer_than_the_kernel_takes_works(tmp_path: Path) -> None:
+    folder = tmp_path / ("long-" * 20) / ("ü " * 40) / ("deeper-" * 20)
+    folder.mkdir(parents=True)
+    assert len(str(folder)) > 300
+    async with (
+        recorder(folder) as upstream,
+        door_to(upstream.socket_path, folder / "door.sock"),
+        client(folder / "door.sock") as http,
+    ):
+        assert (await ask(http))[0] == 200
+    assert list(folder.iterdir()) == []
+
+
+async def test_a_socket_that_can_not_be_made_fails_the_turn(tmp_path: Path) -> None:
+    (tmp_path / "taken").touch()
+    for path in (tmp_path / "missing" / "door.sock", tmp_path / "taken"):
+        with pytest.raises(TurnFailed) as caught:
+            async with door_to(tmp_path / "nobody.sock", path):
+                pass
+        assert caught.value.where == str(path)
+    assert (tmp_path / "taken").exists()
+
+
+async def raw_connections(path: Path, count: int) -> AsyncIterator[bytes]:
+    with short_path(path) as short:
+        opened = [await asyncio.open_unix_connection(short) for _ in range(count)]
+    last_reader, _ = opened[-1]
+    yield await asyncio.wait_for(last_reader.read(), BOUNDED)
+    for _, writer in opened:
+        writer.close()
+
+
+async def test_a_large_request_passes_whole(tmp_path: Path) -> None:
+    text = "ä" * 3_000_000
+    async with (
+        recorder(tmp_path) as upstream,
+        door_to(upstream.socket_path, tmp_path / "door.sock"),
+        client(tmp_path / "door.sock") as http,
+    ):
+        body = json.dumps(request_body(text), ensure_ascii=False).encode()
+        async with http.post("/v1/messages", data=io.BytesIO(body)) as answer:
+            assert answer.status == 200
+    assert upstream.bodies == [body]
+
+
+async def test_one_turn_can_not_take_all_descriptors(tmp_path: Path) -> None:
+    async with (
+        recorder(tmp_path) as upstream,
+        door_to(upstream.socket_path, tmp_path / "door.sock"),
+    ):
+        async for said in raw_connections(tmp_path / "door.sock", MAX_CONNECTIONS + 1):
+            assert said == b""
+
+
+async def test_garbage_is_answered_and_not_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with (
+        recorder(tmp_path) as upstream,
+        door_to(upstream.socket_path, tmp_path / "door.sock"),
+        client(tmp_path / "door.sock") as http,
+    ):
+        with short_path(tmp_path / "door.sock") as short:
+            reader, writer = await asyncio.open_unix_connection(short)
+        writer.write(b"\x16\x03\x01 not-http-bytes\r\n\r\n")
+        assert b"400" in await asyncio.wait_for(reader.read(), BOUNDED)
+        writer.close()
+        assert (await ask(http))[0] == 200
+    assert "not-http-bytes" not in caplog.text

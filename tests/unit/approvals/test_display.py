@@ -1,0 +1,94 @@
+"""The display of an input: nothing in it stays unseen, and no two inputs look the same."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.approvals.display import display_input, make_visible
+
+TEXT = st.text(max_size=20) | st.text(
+    alphabet='a"\\\n\t ⟨⟩│|:{}[],U+0\u202e\u200b\u0430', max_size=20
+)
+JSON: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+INPUTS = st.dictionaries(TEXT, JSON, max_size=3)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("rm \u202ecod.x", "rm ⟨U+202E⟩cod.x"),
+        ("a\u200bb", "a⟨U+200B⟩b"),
+        ("a\rb", "a⟨U+000D⟩b"),
+        ("\x1b[2J", "⟨U+001B⟩[2J"),
+        ("a\u00a0b", "a⟨U+00A0⟩b"),
+        ("p\u0430ypal", "p⟨U+0430⟩ypal"),
+        ("\u0441\u043e\u0440\u0443", "⟨U+0441⟩⟨U+043E⟩⟨U+0440⟩⟨U+0443⟩"),
+        ("\uff52\uff4d", "⟨U+FF52⟩⟨U+FF4D⟩"),
+        ("a\u2215b", "a⟨U+2215⟩b"),
+        ("\u2212rf", "⟨U+2212⟩rf"),
+        ("x\u3164", "x⟨U+3164⟩"),
+        ("a\ufe0fb", "a⟨U+FE0F⟩b"),
+        ("\U000e0041", "⟨U+E0041⟩"),
+        ("\u2028", "⟨U+2028⟩"),
+        ("\ud800", "⟨U+D800⟩"),
+    ],
+)
+def test_what_deceives_the_eye_is_named_and_flagged(text: str, shown: str) -> None:
+    made = make_visible(text)
+    assert made.text == shown
+    assert made.has_hidden_characters
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["plain", "Größe", "日本語", "привет мир", "Ελληνικά", "café — “quoted” …", "naïve", "😀"],
+)
+def test_ordinary_writing_is_left_alone(text: str) -> None:
+    made = make_visible(text)
+    assert made.text == text
+    assert not made.has_hidden_characters
+
+
+def test_a_tab_and_our_own_bracket_are_named_without_alarm() -> None:
+    made = make_visible("a\tb⟨TAB⟩")
+    assert made.text == "a⟨TAB⟩b⟨U+27E8⟩TAB⟩"
+    assert not made.has_hidden_characters
+
+
+def test_a_command_of_several_lines_is_shown_line_by_line() -> None:
+    made = display_input({"command": "cd notes\nls", "timeout": 5})
+    assert made.text == "command: |\n  │ cd notes\n  │ ls\ntimeout: 5"
+    assert not made.has_hidden_characters
+
+
+def test_a_control_character_in_a_nested_text_is_flagged() -> None:
+    assert display_input({"edits": [{"old": "a\rb"}]}).has_hidden_characters
+    assert display_input({"a\x00b": 1}).has_hidden_characters
+    assert display_input({"command": "a\rb"}).has_hidden_characters
+
+
+@given(INPUTS, INPUTS)
+def test_two_different_inputs_never_look_the_same(
+    one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    if display_input(one).text == display_input(other).text:
+        assert list(one.items()) == list(other.items())
+        assert repr(one) == repr(other)
+
+
+@given(st.text(max_size=60))
+def test_what_is_shown_holds_only_what_the_eye_can_trust(text: str) -> None:
+    shown = make_visible(text).text
+    assert "\n" not in shown
+    assert make_visible(shown.replace("⟨", "")).has_hidden_characters is False
+
+
+@given(TEXT, TEXT)
+def test_one_line_shown_can_be_told_from_any_other(one: str, other: str) -> None:
+    assert (make_visible(one).text == make_visible(other).text) == (one == other)

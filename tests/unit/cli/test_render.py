@@ -1,0 +1,121 @@
+"""What reaches a terminal: readable lines, and nothing that it would obey."""
+
+import io
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.cli.client import Heard
+from supervisor.cli.render import Screen, neutral
+
+OBEYED = (
+    "\x1b]0;title\x07",
+    "\x1b[2J\x1b[H",
+    "\x9b2J",
+    "\x1b]52;c;ZXZpbA==\x07",
+    "\x1b]8;;https://evil.example\x1b\\click\x1b]8;;\x1b\\",
+    "\rhidden",
+    "\x08\x08\x08",
+    "\u202egnp.exe",
+    "\u2066x\u2069",
+    "\x00\x7f\x85",
+    "\U000e0041",
+    "a\u2028b",
+)
+
+
+@pytest.mark.parametrize("attack", OBEYED)
+def test_control_characters_are_shown_by_name(attack: str) -> None:
+    shown = neutral(attack)
+    assert shown != attack
+    assert not any(unicodedata.category(each) in {"Cc", "Zl", "Zp", "Cs"} for each in shown)
+    assert not any(each in shown for each in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2069")
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cc", "Cf", "Zl", "Zp", "Cs", "Cn"])))
+def test_ordinary_text_is_shown_as_it_is(said: str) -> None:
+    assert neutral(said) == said
+
+
+def test_line_breaks_tabs_and_composed_emoji_stay() -> None:
+    assert neutral("a\r\nb\tc\n👩\u200d💻") == "a\nb\tc\n👩\u200d💻"
+
+
+def everything_said(attack: str) -> list[Heard]:
+    """Each type of event, with the attack wherever an agent's words can be."""
+    trust = {"requested": "full", "effective": "sandboxed", "trace": ["x", attack]}
+    tool = {"id": "1", "name": attack, "input": {attack: attack}}
+    data: dict[str, dict[str, object]] = {
+        "session": {
+            "sessionId": attack,
+            "workspace": attack,
+            "trustLevel": "sandboxed",
+            "trust": trust,
+        },
+        "isolation": {"accepted": False, "cage": "container", "shortfalls": [attack]},
+        "text": {"delta": attack},
+        "thinking": {"delta": attack},
+        "tool_use": {"tool": tool, "agent": attack},
+        "tool_result": {"content": attack, "isError": True},
+        "permission_request": {
+            "toolName": attack,
+            "reason": attack,
+            "display": attack,
+            "hasHiddenCharacters": True,
+        },
+        "permission_resolved": {"decision": attack},
+        "permission_denied": {"toolName": attack, "reason": attack, "rule": attack},
+        "warning": {"message": attack, "code": attack},
+        "done": {"model": attack},
+        "aborted": {"message": attack},
+        "error": {"error": attack, "code": attack, "where": attack, "remedy": attack},
+        "unknown_to_us": {"anything": attack},
+        "__init__": {"file": attack},
+    }
+    return [Heard(1, kind, each) for kind, each in data.items()]
+
+
+@pytest.mark.parametrize("attack", OBEYED)
+def test_no_event_can_command_the_terminal(attack: str) -> None:
+    written = io.StringIO()
+    screen = Screen(written)
+    for heard in everything_said(attack):
+        screen.show(heard)
+    assert not any(
+        unicodedata.category(each) == "Cc" and each not in "\n\t" for each in written.getvalue()
+    )
+    assert attack not in written.getvalue()
+
+
+def test_control_written_as_it_is_it_would_command_the_terminal() -> None:
+    written = io.StringIO()
+    written.write(OBEYED[1])
+    assert "\x1b[2J" in written.getvalue()
+
+
+def test_rich_markup_in_an_agents_words_stays_words() -> None:
+    written = io.StringIO()
+    Screen(written).show(
+        Heard(1, "text", {"delta": "[bold]x[/bold] [link=http://e]y[/link] :skull:"})
+    )
+    assert written.getvalue() == "[bold]x[/bold] [link=http://e]y[/link] :skull:"
+
+
+def test_text_flows_and_other_events_get_lines_of_their_own() -> None:
+    written = io.StringIO()
+    screen = Screen(written)
+    for delta in ("Hel", "lo\nwor", "ld"):
+        screen.show(Heard(1, "text", {"delta": delta}))
+    screen.show(Heard(2, "tool_result", {"content": "one\ntwo\n"}))
+    assert written.getvalue() == "Hello\nworld\n  one\n  two\n"
+
+
+def test_who_raised_the_trust_is_told() -> None:
+    written = io.StringIO()
+    trace = ["asked for full", "runs at sandboxed: workspace 'w' demands at least sandboxed"]
+    trust = {"requested": "full", "effective": "sandboxed", "trace": trace}
+    data = {"sessionId": "s", "workspace": "w", "trustLevel": "sandboxed", "trust": trust}
+    Screen(written).show(Heard(1, "session", data))
+    assert "asked for full, runs at sandboxed: workspace 'w' demands" in written.getvalue()
