@@ -12,6 +12,7 @@ from functools import cached_property
 
 from wcmatch import glob as wcglob
 
+_WILD = re.compile(r"[*?\[\]{}!\\]")
 _GLOB_FLAGS = wcglob.GLOBSTAR | wcglob.DOTGLOB
 _INVISIBLE_CATEGORIES = frozenset({"Cf", "Cc", "Mn", "Me"})
 
@@ -54,6 +55,21 @@ def _alternatives(globs: Iterable[str]) -> re.Pattern[str] | None:
     return re.compile("|".join(f"(?:{source})" for source in sources)) if sources else None
 
 
+class _Names:
+    """Globs for one part of a path. Those without a wildcard, the most, are one look in a set."""
+
+    def __init__(self, globs: Iterable[str]) -> None:
+        folded = [_fold(each) for each in globs]
+        self._plain = frozenset(each for each in folded if not _WILD.search(each))
+        self._wild = _alternatives(each for each in folded if _WILD.search(each))
+
+    def has(self, name: str) -> bool:
+        """Whether a folded name is one of these."""
+        return name in self._plain or (
+            self._wild is not None and self._wild.match(name) is not None
+        )
+
+
 @dataclass(frozen=True)
 class DenyList:
     """The compiled deny list."""
@@ -77,12 +93,14 @@ class DenyList:
         )
 
     @cached_property
-    def _any(self) -> tuple[re.Pattern[str] | None, re.Pattern[str] | None]:
-        """All names and all paths in one: most paths are on no list, and are done in one look."""
-        return (
-            _alternatives(glob for rule in self.rules for glob in rule.names),
-            _alternatives(glob for rule in self.rules for glob in rule.paths),
-        )
+    def _any_name(self) -> _Names:
+        """All names in one: most names are on no list, and are done in one look."""
+        return _Names(glob for rule in self.rules for glob in rule.names)
+
+    @cached_property
+    def _any_tail(self) -> _Names:
+        """The last parts of all path globs: a path that ends in none of them is on no list."""
+        return _Names(glob.rsplit("/", 1)[-1] for rule in self.rules for glob in rule.paths)
 
     def match(self, path: str) -> DenyRule | None:
         """The first rule that denies this path or a folder on the way to it, or None.
@@ -98,14 +116,16 @@ class DenyList:
 
     def match_entry(self, name: str, relative: str) -> DenyRule | None:
         """`match` for one directory entry, on a walk that has judged the folders above."""
-        return self._match_one(canonical(name), "/".join(canonical(p) for p in relative.split("/")))
+        folded = canonical(name)
+        if not self._may_be_denied(folded):
+            return None
+        return self._match_one(folded, "/".join(canonical(p) for p in relative.split("/")))
+
+    def _may_be_denied(self, name: str) -> bool:
+        return self._any_name.has(name) or self._any_tail.has(name)
 
     def _match_one(self, name: str, relative: str) -> DenyRule | None:
-        any_name, any_path = self._any
-        if not (
-            (any_name is not None and any_name.match(name))
-            or (any_path is not None and any_path.match(relative))
-        ):
+        if not self._may_be_denied(name):
             return None
         for rule, names, paths, exceptions in self._compiled:
             if exceptions is not None and exceptions.match(name):

@@ -15,7 +15,6 @@ IMPORT_NAMES = {
     "httpx-sse": "httpx_sse",
     "pydantic-settings": "pydantic_settings",
     "pyyaml": "yaml",
-    "sse-starlette": "sse_starlette",
 }
 
 

@@ -1,9 +1,20 @@
+import re
+from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from supervisor.errors import ConfigurationError
-from supervisor.gateway.scenario import ScriptedError, Step, ToolCall, parse_scenario, read_steps
+from supervisor.gateway.scenario import (
+    Expectation,
+    ScriptedError,
+    Step,
+    ToolCall,
+    When,
+    parse_scenario,
+    read_steps,
+)
 
 WHOLE = """\
 version: 1
@@ -85,9 +96,8 @@ def one_step(text: str) -> str:
         ),
         ("version: 1\nscripts:\n- {name: a, steps: []}", "f:3:3 scripts[0]", "when is missing"),
         (
-            "directives: true\nversion: 1\nscripts:\n- {name: a, steps: []}"
-            "\n- {name: a, steps: []}",
-            "f:5:4 scripts[1].name",
+            "directives: true\nversion: 1\nscripts: [{name: a, steps: []}, {name: a, steps: []}]",
+            "f:3:34 scripts[1].name",
             "a second script",
         ),
     ],
@@ -109,6 +119,21 @@ def test_aliases_can_not_make_a_file_grow_without_bound() -> None:
 def test_python_tags_make_nothing() -> None:
     with pytest.raises(ConfigurationError):
         parse_scenario("version: !!python/object/apply:os.getcwd []", file="f")
+
+
+def test_every_example_in_the_documentation_is_a_scenario() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "scripted-model.md").read_text()
+    examples = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    assert len(examples) >= 2
+    for example in examples:
+        assert parse_scenario(example, file="example").scripts
+
+
+def test_every_key_of_a_step_and_an_expectation_is_in_the_documentation() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "scripted-model.md").read_text()
+    for kind in (Step, Expectation, When, ScriptedError):
+        for each in fields(kind):
+            assert f"`{each.name}`" in page, each.name
 
 
 def test_steps_can_be_read_from_plain_data() -> None:
