@@ -43,7 +43,6 @@ from supervisor.runtimes.turn_folder import remove_leftover_turns
 from supervisor.sessions.conversations import Conversations
 from supervisor.sessions.house import GateTerms, House, Stores
 from supervisor.sessions.lane import Lanes
-from supervisor.sessions.turn import Say
 from supervisor.settings import Settings
 from supervisor.storage.database import Database
 from supervisor.storage.identity import instance_of, private_folder, token_of
@@ -122,9 +121,9 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
         sweeper = _Sweeper(machinery)
         await sweeper.sweep()
         await asyncio.to_thread(machinery.views.prune)
-        approvals, questions = _people(settings, log)
+        approvals, questions = _people(settings, log, machinery.lanes)
 
-        def make_gate(terms: GateTerms, say: Say) -> ToolGate:
+        def make_gate(terms: GateTerms) -> ToolGate:
             return Gate(
                 terms.context,
                 terms.level,
@@ -134,7 +133,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
                 policy=policy,
                 approvals=approvals,
                 questions=questions,
-                sink=_SaySink(say),
+                sink=_LaneSink(machinery.lanes, terms.context),
                 audit=partial(_record_decision, audit),
             )
 
@@ -291,29 +290,19 @@ async def _record_decision(audit: AuditLog, decided: Decided) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _LogSink:
-    """A turn's events, straight to the log."""
+class _LaneSink:
+    """A turn's events, through its lane, which keeps the books and knows when it is over."""
 
-    log: EventLog
+    lanes: Lanes
     turn: TurnContext
 
     async def emit(self, event: Event) -> None:
-        await self.log.append(self.turn.session_id, self.turn.turn_id, event)
+        await self.lanes.say(self.turn.session_id, self.turn.turn_id, event)
 
 
-@dataclass(frozen=True, slots=True)
-class _SaySink:
-    """A turn's events, through its lane, which keeps the books."""
-
-    say: Say
-
-    async def emit(self, event: Event) -> None:
-        await self.say(event)
-
-
-def _people(settings: Settings, log: EventLog) -> tuple[Approvals, Questions]:
+def _people(settings: Settings, log: EventLog, lanes: Lanes) -> tuple[Approvals, Questions]:
     def sink_of(turn: TurnContext) -> Sink:
-        return _LogSink(log, turn)
+        return _LaneSink(lanes, turn)
 
     clock = SystemClock()
     return (

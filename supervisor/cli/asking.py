@@ -48,6 +48,7 @@ class Asker:
         if self._keyboard is None:
             self._screen.line("denied: nobody is here to be asked (see --approve)", "yellow")
             return False, "nobody was there to be asked"
+        self._keyboard.forget()
         self._screen.ask("allow this? [y/N] ")
         said = await self._keyboard.line()
         if said is not None and said.strip().lower() in {"y", "yes"}:

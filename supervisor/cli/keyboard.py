@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import termios
 from collections import deque
 
 
@@ -22,8 +23,14 @@ class Keyboard:
         return self._lines.popleft() if self._lines else None
 
     def forget(self) -> None:
-        """Drop lines that were typed before the question was seen: they are no answer to it."""
-        self._lines.clear()
+        """On a terminal, drop what was typed so far: typed before a question, it answers none.
+
+        A pipe's lines stay; who writes into one has decided beforehand.
+        """
+        if os.isatty(self._descriptor):
+            termios.tcflush(self._descriptor, termios.TCIFLUSH)
+            self._lines.clear()
+            self._partial = b""
 
     def _take(self, read: bytes) -> None:
         self._ended = not read

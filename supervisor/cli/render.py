@@ -97,7 +97,9 @@ class Screen:
             self.line(f"asked for {trust['requested']}, {trust['trace'][-1]}", "yellow")
 
     def _isolation(self, data: Mapping[str, Any]) -> None:
-        if data["accepted"]:
+        if data["cage"] == "none":
+            self.line("isolation: none at this level", "dim")
+        elif data["accepted"]:
             self.line(f"isolation: {data['cage']}, measured and accepted", "dim")
         else:
             self.line(f"isolation refused: {'; '.join(data['shortfalls'])}", "red")

@@ -158,6 +158,7 @@ class _Server(uvicorn.Server):
                 server_header=False,
                 proxy_headers=False,
                 log_config=None,
+                log_level="warning",
                 timeout_graceful_shutdown=math.ceil(settings.shutdown_seconds),
             )
         )

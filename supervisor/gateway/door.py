@@ -15,7 +15,7 @@ from aiohttp import http_exceptions, web
 from supervisor.errors import TurnFailed
 from supervisor.events.schema import Spending
 from supervisor.gateway.access import ModelAccess
-from supervisor.gateway.admission import MAX_BODY, MESSAGES, Asked, Refused, admit
+from supervisor.gateway.admission import MAX_BODY, MESSAGES, Admitted, Asked, Refused, admit
 from supervisor.gateway.budget import BudgetState, Usage
 from supervisor.gateway.proxy import Proxy, Upstream, error_response, open_proxy
 from supervisor.gateway.unix_socket import BACKLOG, bound_socket
@@ -24,6 +24,7 @@ from supervisor.ids import SessionId, TurnId
 SOCKET_MODE = 0o666  # the container's user is another one; the caller guards the folder
 MAX_CONNECTIONS = 64
 MAX_IN_FLIGHT = 8  # requests at once of one turn; more wait
+JUDGED_AT_ONCE = 256 * 1024  # bytes; more is judged in a thread, so that other turns go on
 MAX_REFUSALS = 100  # kept for the turn's report; a sandbox could make any number
 CLOSE_SECONDS = 2.0
 
@@ -56,6 +57,7 @@ class Door:
         self._budget = BudgetState(access.budget)
         self._slots = asyncio.Semaphore(MAX_IN_FLIGHT)
         self._tasks: set[asyncio.Task[object]] = set()
+        self._judging = asyncio.Lock()  # a turn has one thread at most for its large bodies
         self._closed = False
 
     @property
@@ -96,15 +98,14 @@ class Door:
             return self._refuse(
                 Refused(413, "request_too_large", f"the body is larger than {MAX_BODY} bytes")
             )
-        verdict = admit(
+        verdict = await self._judge(
             Asked(
                 request.method,
                 path,
                 parse_qsl(query, keep_blank_values=True),
-                request.headers.items(),
+                list(request.headers.items()),
                 body,
-            ),
-            self._access,
+            )
         )
         if isinstance(verdict, Refused):
             return self._refuse(verdict)
@@ -113,6 +114,12 @@ class Door:
             self._budget = self._budget.after(usage, verdict.model)
 
         return await self._proxy.forward(request, verdict, charge)
+
+    async def _judge(self, asked: Asked) -> Admitted | Refused:
+        if len(asked.body) <= JUDGED_AT_ONCE:
+            return admit(asked, self._access)
+        async with self._judging:
+            return await asyncio.to_thread(admit, asked, self._access)
 
     def _refuse(self, refused: Refused, kind: str | None = None) -> web.Response:
         if len(self.refusals) < MAX_REFUSALS:

@@ -231,11 +231,8 @@ async def open_agent(plan: RunPlan, caged: Caged, gate: ToolGate) -> AsyncIterat
 
 
 def _cause(transport: ChannelTransport) -> TurnFailed | None:
-    while not transport.said.empty():
-        said = transport.said.get_nowait()
-        if isinstance(said, TurnFailed):
-            return said
-    return None
+    failures = [said for said in transport.said.drain() if isinstance(said, TurnFailed)]
+    return failures[0] if failures else None
 
 
 def _options(places: Places, gate: ToolGate) -> ClaudeAgentOptions:

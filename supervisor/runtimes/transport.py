@@ -6,6 +6,7 @@ process ever reaches a parser that wasn't written for one.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -19,9 +20,48 @@ from supervisor.runtimes.translate import Translator
 from supervisor.runtimes.wire import Admitted, Content, Control, Mirror, Objection, Wire
 
 _QUEUE_LENGTH = 256
+_QUEUE_BYTES = 4 * 1024 * 1024
+_PIECE_BYTES = 16 * 1024
 
 Said = RuntimeEvent | RunResult | TurnFailed | None
 """What the turn reads: an event, the result, or the end with its cause (None: it just ended)."""
+
+
+class SaidQueue:
+    """What was said and not yet read: bounded in number and, but for one item, in bytes."""
+
+    def __init__(self) -> None:
+        self._items: deque[tuple[Said, int]] = deque()
+        self._bytes = 0
+        self._changed = asyncio.Condition()
+
+    async def put(self, said: Said, size: int = 0) -> None:
+        """Add an item of so many bytes, after waiting for room."""
+        async with self._changed:
+            await self._changed.wait_for(self._has_room)
+            self._items.append((said, size))
+            self._bytes += size
+            self._changed.notify_all()
+
+    async def get(self) -> Said:
+        """Take the oldest item, after waiting for one."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: bool(self._items))
+            said = self._taken()
+            self._changed.notify_all()
+            return said
+
+    def drain(self) -> list[Said]:
+        """Take all there is, without waiting."""
+        return [self._taken() for _ in range(len(self._items))]
+
+    def _taken(self) -> Said:
+        said, size = self._items.popleft()
+        self._bytes -= size
+        return said
+
+    def _has_room(self) -> bool:
+        return len(self._items) < _QUEUE_LENGTH and self._bytes < _QUEUE_BYTES
 
 
 class ChannelTransport(Transport):
@@ -33,7 +73,7 @@ class ChannelTransport(Transport):
         self._transcript = transcript
         self._translator = Translator()
         self._ready = False
-        self.said: asyncio.Queue[Said] = asyncio.Queue(_QUEUE_LENGTH)
+        self.said = SaidQueue()
 
     async def connect(self) -> None:
         """The process runs already: its cage started it."""
@@ -51,9 +91,12 @@ class ChannelTransport(Transport):
     async def _read(self) -> AsyncIterator[dict[str, Any]]:
         try:
             async for chunk in self._channel.chunks():
-                for admitted in self._wire.feed(chunk):
-                    if (control := await self._take(admitted)) is not None:
-                        yield control
+                for start in range(0, len(chunk), _PIECE_BYTES):
+                    for admitted in self._wire.feed(chunk[start : start + _PIECE_BYTES]):
+                        if (control := await self._take(admitted)) is not None:
+                            yield control
+                    # A socket that always has more never makes its reader wait: others would.
+                    await asyncio.sleep(0)
             for admitted in self._wire.finish():
                 if (control := await self._take(admitted)) is not None:
                     yield control
@@ -73,9 +116,9 @@ class ChannelTransport(Transport):
         match admitted:
             case Control(frame):
                 return frame
-            case Content(frame):
+            case Content(frame, size):
                 for said in self._translator.translate(frame):
-                    await self.said.put(said)
+                    await self.said.put(said, size)
             case Mirror(entries, subagent):
                 await self._keep(entries, subagent)
             case Objection(code, message):

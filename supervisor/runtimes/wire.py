@@ -21,6 +21,10 @@ MAX_LINE_BYTES: Final = 16 * 1024 * 1024
 MAX_DEPTH: Final = 100
 MAX_OPEN_REQUESTS: Final = 256
 MAX_MIRROR_BYTES: Final = 256 * 1024 * 1024
+MAX_CONTENT_BYTES: Final = 256 * 1024 * 1024
+MAX_SUBAGENTS: Final = 1000
+MAX_VALUES: Final = 1024 * 1024
+"""Of one line, by its brackets and commas: two bytes of JSON can become eighty of memory."""
 
 _CONTENT_TYPES = frozenset({"system", "assistant", "user", "stream_event", "result"})
 _IGNORED_TYPES = frozenset({"keep_alive", "rate_limit_event", "tool_progress", "auth_status"})
@@ -41,6 +45,8 @@ class Content:
     """A frame about the conversation, for the translator."""
 
     frame: dict[str, Any]
+    size: int
+    """Of its line, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +77,13 @@ class Wire:
     def __init__(self, session_id: SessionId, projects: str) -> None:
         self._session_id = session_id
         self._projects = projects.rstrip("/") + "/"
-        self._pending: list[bytes] = []
-        self._pending_bytes = 0
+        self._pending = bytearray()
         self._skipping = False
         self._ours: set[str] = set()
         self._theirs: set[str] = set()
         self._mirrored_bytes = 0
+        self._content_bytes = 0
+        self._subagents: set[str] = set()
         self._objections: Counter[str] = Counter()
 
     def sent(self, line: str) -> None:
@@ -101,25 +108,22 @@ class Wire:
                 self._skipping = False
                 continue
             if self._pending:
-                self._pending.append(piece)
-                piece = b"".join(self._pending)
+                self._pending += piece
+                piece = bytes(self._pending)
                 self._pending.clear()
-                self._pending_bytes = 0
             yield from self._line(piece)
         rest = chunk[start:]
         if rest and not self._skipping:
-            self._pending.append(rest)
-            self._pending_bytes += len(rest)
-            if self._pending_bytes > MAX_LINE_BYTES:
+            self._pending += rest
+            if len(self._pending) > MAX_LINE_BYTES:
                 self._pending.clear()
-                self._pending_bytes = 0
                 self._skipping = True
                 yield from self._object("line_too_long", f"a line above {MAX_LINE_BYTES} bytes")
 
     def finish(self) -> Iterator[Admitted]:
         """After the output closed: the line without an end, and a count of what was left out."""
         if self._pending:
-            piece = b"".join(self._pending)
+            piece = bytes(self._pending)
             self._pending.clear()
             yield from self._line(piece)
         for code, count in self._objections.items():
@@ -138,6 +142,9 @@ class Wire:
         if len(line) > MAX_LINE_BYTES:
             yield from self._object("line_too_long", f"a line above {MAX_LINE_BYTES} bytes")
             return
+        if sum(map(line.count, (b",", b"[", b"{"))) > MAX_VALUES:
+            yield from self._object("too_many_values", f"JSON of more than {MAX_VALUES} values")
+            return
         frame = _parse(line)
         if frame is None:
             yield from self._object("not_json", "a line that is no JSON object")
@@ -149,7 +156,7 @@ class Wire:
     def _frame(self, frame: dict[str, Any], size: int) -> Iterator[Admitted]:
         kind = str(frame.get("type"))
         if kind in _CONTENT_TYPES:
-            yield from self._content(frame)
+            yield from self._content(frame, size)
         elif kind == "control_request":
             yield from self._request(frame)
         elif kind == "control_response":
@@ -161,11 +168,15 @@ class Wire:
         elif kind not in _IGNORED_TYPES:
             yield from self._object("unknown_frame", "a frame of an unknown type")
 
-    def _content(self, frame: dict[str, Any]) -> Iterator[Admitted]:
-        if frame.get("session_id") in (self._session_id, None):
-            yield Content(frame)
-        else:
+    def _content(self, frame: dict[str, Any], size: int) -> Iterator[Admitted]:
+        if frame.get("session_id") not in (self._session_id, None):
             yield from self._object("foreign_session", "a frame that names another session")
+            return
+        self._content_bytes += size
+        if self._content_bytes > MAX_CONTENT_BYTES and frame.get("type") != "result":
+            yield from self._object("output_too_long", "output beyond the turn's limit")
+            return
+        yield Content(frame, size)
 
     def _answer(self, frame: dict[str, Any]) -> Iterator[Admitted]:
         response = frame.get("response")
@@ -211,6 +222,11 @@ class Wire:
         if self._mirrored_bytes > MAX_MIRROR_BYTES:
             yield from self._object("transcript_too_long", "transcript beyond the turn's limit")
             return
+        if subagent is not None:
+            if subagent not in self._subagents and len(self._subagents) >= MAX_SUBAGENTS:
+                yield from self._object("too_many_subagents", "a transcript beyond the limit")
+                return
+            self._subagents.add(subagent)
         yield Mirror(tuple(entries), subagent)
 
     def _whose_transcript(self, path: object) -> tuple[bool, str | None]:

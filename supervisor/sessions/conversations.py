@@ -12,7 +12,9 @@ from uuid import uuid4
 from supervisor.approvals.open_requests import TurnContext
 from supervisor.errors import (
     InvalidRequest,
+    NotFound,
     RuntimeMissing,
+    SessionBusy,
     SessionNotFound,
     TrustfloorError,
     TurnFailed,
@@ -21,7 +23,7 @@ from supervisor.events.log import EventLog
 from supervisor.events.schema import Event, WarningEvent
 from supervisor.ids import SessionId, TurnId, is_session_id, new_session_id, new_turn_id
 from supervisor.policy.compiled import CompiledPolicy
-from supervisor.runtimes.contract import Runtime, ToolGate
+from supervisor.runtimes.contract import RunResult, Runtime, ToolGate
 from supervisor.sessions.ending import LastWords, cut_off, failed, last_words
 from supervisor.sessions.house import GateTerms, House, Stores
 from supervisor.sessions.lane import Lane, Lanes
@@ -35,8 +37,8 @@ from supervisor.sessions.plan import (
     trust_of_message,
 )
 from supervisor.sessions.recovery import close_the_books_of_the_dead
-from supervisor.sessions.transcripts import has_content, transcript_pointer
-from supervisor.sessions.turn import Heard, Say, Stage, perform
+from supervisor.sessions.transcripts import has_content, stored_pointer, transcript_pointer
+from supervisor.sessions.turn import Heard, Stage, perform
 from supervisor.sessions.working_directory import resolve_working_directory
 from supervisor.storage.session_row import NewSession, SessionRow
 from supervisor.storage.workspaces import DEFAULT, WorkspaceRow
@@ -149,11 +151,19 @@ class Conversations:
     async def floors_changed(self) -> None:
         """Abort every running turn that a raised floor now finds too loose."""
         for lane in self._lanes.all():
-            if lane.level is None:
-                continue
+            await self._stop_if_too_loose(lane)
+
+    async def _stop_if_too_loose(self, lane: Lane) -> None:
+        if lane.level is None:
+            return
+        try:
             trust = await self.trust(lane.session_id)
-            if lane.level.is_looser_than(trust.effective):
-                lane.stop.tell(f"a floor was raised while the turn ran: {trust.trace()[-1]}")
+        except NotFound:
+            lane.stop.tell("the session was removed while the turn ran")
+            return
+        raised = [str(floor) for floor in trust.floors if lane.level.is_looser_than(floor.level)]
+        if raised:
+            lane.stop.tell(f"a floor was raised while the turn ran: {'; '.join(raised)}")
 
     async def _begin(self, request: MessageRequest, lane: Lane) -> TurnStarted:
         session, warning = await self._session(request, lane.session_id)
@@ -180,7 +190,7 @@ class Conversations:
                 where=trust.effective.value,
                 remedy="run: trustfloor doctor",
             )
-        await self._stores.turns.begin(lane.turn_id, session.id, trust.effective)
+        await self._enter(lane, trust.effective)
         lane.level = trust.effective
         opening = await self._log.append(session.id, lane.turn_id, plan.opening())
         if warning is not None:
@@ -188,8 +198,21 @@ class Conversations:
                 session.id, lane.turn_id, WarningEvent(code="working_directory", message=warning)
             )
         await self._stores.sessions.increment_message_count(session.id)
+        # Whoever raised a floor since it was read above did not see a level on this lane yet.
+        await self._stop_if_too_loose(lane)
         self._group.create_task(self._play(plan, runtime, lane), name=lane.turn_id)
         return TurnStarted(session.id, lane.turn_id, opening.seq - 1)
+
+    async def _enter(self, lane: Lane, level: TrustLevel) -> None:
+        """Record that the turn runs. The lane is ours, so a row that says another does is stale."""
+        turns = self._stores.turns
+        try:
+            await turns.begin(lane.turn_id, lane.session_id, level)
+        except SessionBusy:
+            stale = await turns.latest(lane.session_id)
+            if stale is None or not await turns.end(stale.id, "interrupted", "turn_interrupted"):
+                raise
+            await turns.begin(lane.turn_id, lane.session_id, level)
 
     async def _session(
         self, request: MessageRequest, session_id: SessionId
@@ -232,7 +255,9 @@ class Conversations:
     ) -> SessionFacts:
         vault = self._house.vault
         cwd, _ = resolve_working_directory(vault, session.working_directory, policy.hidden)
-        pointer = session.transcript_path or str(transcript_pointer(vault, cwd, session.id))
+        pointer = stored_pointer(session.transcript_path, session.id) or transcript_pointer(
+            vault, cwd, session.id
+        )
         return SessionFacts(
             session_id=session.id,
             vault=PurePosixPath(vault),
@@ -255,18 +280,19 @@ class Conversations:
             heard.note(event)
             await self._log.append(plan.run.session_id, plan.run.turn_id, event)
 
+        lane.say = say
         words: LastWords | None = None
         try:
             stage = Stage(
                 runtime=runtime,
-                gate=self._gate(plan, runtime, say),
+                gate=self._gate(plan, runtime),
                 say=say,
                 stop=lane.stop,
                 heard=heard,
                 seconds=self._house.turn_seconds,
             )
             ending = await perform(plan, stage)
-            session = await self._book(plan, heard)
+            session = await self._book(plan, heard, answered=isinstance(ending, RunResult))
             words = last_words(
                 plan,
                 ending,
@@ -282,7 +308,7 @@ class Conversations:
             await self._close(lane, words or cut_off(plan.run.session_id, heard.partial_response))
             await self._house.sweep()
 
-    async def _book(self, plan: TurnPlan, heard: Heard) -> SessionRow:
+    async def _book(self, plan: TurnPlan, heard: Heard, *, answered: bool) -> SessionRow:
         spent = heard.spending
         tokens = (
             spent.input_tokens
@@ -291,7 +317,8 @@ class Conversations:
             + spent.cache_write_tokens
         )
         await self._stores.sessions.add_spending(plan.run.session_id, tokens, spent.cost_usd)
-        await self._stores.sessions.increment_message_count(plan.run.session_id)
+        if answered:
+            await self._stores.sessions.increment_message_count(plan.run.session_id)
         return await self._stores.sessions.get(plan.run.session_id)
 
     async def _close(self, lane: Lane, words: LastWords) -> None:
@@ -305,7 +332,7 @@ class Conversations:
         finally:
             self._lanes.leave(lane)
 
-    def _gate(self, plan: TurnPlan, runtime: Runtime, say: Say) -> ToolGate:
+    def _gate(self, plan: TurnPlan, runtime: Runtime) -> ToolGate:
         vault = runtime.as_seen_vault or str(plan.run.vault)
         return self._house.make_gate(
             GateTerms(
@@ -313,8 +340,7 @@ class Conversations:
                 level=plan.run.level,
                 as_seen_vault=vault,
                 as_seen_cwd=str(PurePosixPath(vault) / plan.run.cwd),
-            ),
-            say,
+            )
         )
 
     async def _end_all(self) -> None:

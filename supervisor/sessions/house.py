@@ -8,7 +8,6 @@ from typing import Protocol
 from supervisor.approvals.open_requests import TurnContext
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.runtimes.contract import Runtime, ToolGate
-from supervisor.sessions.turn import Say
 from supervisor.storage.sessions import SessionStore
 from supervisor.storage.turns import TurnStore
 from supervisor.storage.workspaces import WorkspaceStore
@@ -28,8 +27,8 @@ class GateTerms:
 class GateMaker(Protocol):
     """Makes the gate of a turn."""
 
-    def __call__(self, terms: GateTerms, say: Say) -> ToolGate:
-        """A gate that speaks through `say`."""
+    def __call__(self, terms: GateTerms) -> ToolGate:
+        """The gate of the turn that the terms name."""
         ...
 
 

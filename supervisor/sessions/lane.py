@@ -4,8 +4,9 @@ import asyncio
 from dataclasses import dataclass, field
 
 from supervisor.errors import SessionBusy
+from supervisor.events.schema import Event
 from supervisor.ids import SessionId, TurnId
-from supervisor.sessions.turn import Stop
+from supervisor.sessions.turn import Say, Stop
 from supervisor.trust.levels import TrustLevel
 
 
@@ -18,6 +19,8 @@ class Lane:
     stop: Stop = field(default_factory=Stop)
     level: TrustLevel | None = None
     """The level it runs at; None while it is being prepared."""
+    say: Say | None = None
+    """Speaks for the turn while it plays."""
     is_ending: bool = False
     """Its terminal event is out: whoever read it may send the next message at once."""
     left: asyncio.Event = field(default_factory=asyncio.Event)
@@ -52,6 +55,12 @@ class Lanes:
         """The session's lane, if a turn of it isn't over."""
         lane = self._lanes.get(session_id)
         return None if lane is None or lane.is_ending else lane
+
+    async def say(self, session_id: SessionId, turn_id: TurnId, event: Event) -> None:
+        """Speak for a turn; once its ending is being written, nothing more is said of it."""
+        lane = self.find(session_id)
+        if lane is not None and lane.turn_id == turn_id and lane.say is not None:
+            await lane.say(event)
 
     def all(self) -> list[Lane]:
         """Every lane whose turn isn't over."""

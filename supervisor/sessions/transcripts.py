@@ -24,6 +24,25 @@ def transcript_pointer(vault: Path, cwd: PurePosixPath, session_id: SessionId) -
     return FOLDER / name / f"{session_id}.jsonl"
 
 
+def stored_pointer(stored: str | None, session_id: SessionId) -> PurePosixPath | None:
+    """A pointer as a row has it; None for one that leads anywhere else than to this session's file.
+
+    A row is no authority to read and append to any file of this machine.
+    """
+    if stored is None:
+        return None
+    pointer = PurePosixPath(stored)
+    folder_and_name = len(FOLDER.parts) + 2
+    if (
+        pointer.is_relative_to(FOLDER)
+        and len(pointer.parts) == folder_and_name
+        and ".." not in pointer.parts
+        and pointer.name == f"{session_id}.jsonl"
+    ):
+        return pointer
+    return None
+
+
 def has_content(path: Path) -> bool:
     """Whether there is a conversation to take up."""
     try:

@@ -58,6 +58,8 @@ class Heard:
     """What was heard of a turn so far; the books that its ending is written from."""
 
     run: Run | None = None
+    has_ended: bool = False
+    """The run has given its result; what is left to do is to clear away."""
     partial: list[str] = field(default_factory=list)
     partial_chars: int = 0
     tool_calls: int = 0
@@ -116,12 +118,15 @@ async def perform(plan: TurnPlan, stage: Stage) -> Ending:
         word = group.create_task(stage.stop.heard())
         await asyncio.wait({play, word}, timeout=stage.seconds, return_when=asyncio.FIRST_COMPLETED)
         asked_to_stop = word.done()
-        if not play.done():
+        # Once it has its result it clears away, in bounded time; cutting that off would leave things.
+        cut_off = not play.done() and not heard.has_ended
+        if cut_off:
             if heard.run is not None:
                 await heard.run.interrupt()
             play.cancel()
         word.cancel()
-    if not play.cancelled():
+    # An interrupted agent may still give a result, or an error: its end is that it was cut off.
+    if not cut_off:
         return play.result()
     if asked_to_stop:
         return Stopped(stage.stop.reason)
@@ -141,7 +146,9 @@ async def _play(plan: TurnPlan, stage: Stage) -> RunResult | TurnFailed:
             heard.run = run
             try:
                 await run.inject(plan.prompt)
-                return await _listen(run, say)
+                ending = await _listen(run, say)
+                heard.has_ended = True
+                return ending
             finally:
                 heard.spending = run.spending
     except IsolationRefused as refusal:

@@ -291,7 +291,34 @@ async def test_a_broken_connection_is_taken_up_again_without_loss_or_repetition(
     assert len(world.turns.asked) == 1
 
 
-async def test_on_a_terminal_it_converses_and_asks_inline(world: ApiWorld) -> None:
+class Terminal:
+    """A pseudo-terminal with `trustfloor chat` on its other side."""
+
+    def __init__(self, process: asyncio.subprocess.Process, descriptor: int) -> None:
+        self.process = process
+        self.seen = b""
+        self._descriptor = descriptor
+        self._arrived = asyncio.Event()
+
+    def read(self) -> None:
+        with contextlib.suppress(OSError):  # the other side has closed
+            self.seen += os.read(self._descriptor, 4096)
+        self._arrived.set()
+
+    def type(self, keys: bytes) -> None:
+        os.write(self._descriptor, keys)
+
+    async def until(self, words: bytes) -> None:
+        """Wait until these words are shown, and forget what was shown up to them."""
+        async with asyncio.timeout(30):
+            while words not in self.seen:
+                self._arrived.clear()
+                await self._arrived.wait()
+        self.seen = self.seen.partition(words)[2]
+
+
+@contextlib.asynccontextmanager
+async def terminal(world: ApiWorld) -> AsyncIterator[Terminal]:
     ours, theirs = pty.openpty()
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "supervisor", "chat"),
@@ -305,50 +332,50 @@ async def test_on_a_terminal_it_converses_and_asks_inline(world: ApiWorld) -> No
         start_new_session=True,
     )
     os.close(theirs)
-    seen = bytearray()
-    arrived = asyncio.Event()
-
-    def read() -> None:
-        with contextlib.suppress(OSError):
-            seen.extend(os.read(ours, 4096))
-        arrived.set()
-
-    async def until(words: bytes) -> None:
-        async with asyncio.timeout(30):
-            while words not in seen:
-                arrived.clear()
-                await arrived.wait()
-
-    asyncio.get_running_loop().add_reader(ours, read)
+    made = Terminal(process, ours)
+    asyncio.get_running_loop().add_reader(ours, made.read)
     try:
-        await until(b"> ")
-        os.write(ours, b"hello\n")
-        session = await the_turn(world)
-        async with asyncio.TaskGroup() as group:
-            asking = group.create_task(ask(world, session))
-            await until(b"allow this?")
-            os.write(ours, b"y\n")
-            assert (await asking).decision == "granted"
-        await world.turns.say(session, done(session))
-        await until(b"done")
-        seen.clear()
-        await until(b"> ")
-        os.write(ours, b"again\n")
-        assert await the_turn(world) == session
-        await world.turns.say(session, done(session))
-        seen.clear()
-        await until(b"> ")
-        os.write(ours, b"\x04")
-        async with asyncio.timeout(30):
-            assert await process.wait() == 0
+        yield made
     finally:
         asyncio.get_running_loop().remove_reader(ours)
         if process.returncode is None:
             process.kill()
         await process.wait()
         os.close(ours)
+
+
+async def test_on_a_terminal_it_converses_turn_after_turn(world: ApiWorld) -> None:
+    async with terminal(world) as shown:
+        sessions = []
+        for message in (b"hello", b"again"):
+            await shown.until(b"> ")
+            shown.type(message + b"\n")
+            sessions.append(await the_turn(world))
+            await world.turns.say(sessions[-1], done(sessions[-1]))
+            await shown.until(b"done")
+        await shown.until(b"> ")
+        shown.type(b"\x04")
+        async with asyncio.timeout(30):
+            assert await shown.process.wait() == 0
     assert [each.message for each in world.turns.asked] == ["hello", "again"]
-    assert world.turns.asked[1].session_id == session
+    assert sessions[0] == sessions[1] == world.turns.asked[1].session_id
+
+
+async def test_on_a_terminal_what_was_typed_ahead_approves_nothing(world: ApiWorld) -> None:
+    async with terminal(world) as shown, asyncio.TaskGroup() as group:
+        await shown.until(b"> ")
+        shown.type(b"hello\n")
+        session = await the_turn(world)
+        await world.turns.say(session, text("thinking it over"))
+        await shown.until(b"thinking it over")
+        shown.type(b"y\n")
+        await shown.until(b"y\r\n")
+        asking = group.create_task(ask(world, session))
+        await shown.until(b"allow this?")
+        shown.type(b"n\n\n")
+        assert (await asking).decision == "denied"
+        await world.turns.say(session, done(session))
+        await shown.until(b"done")
 
 
 class CuttingProxy:

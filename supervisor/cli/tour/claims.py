@@ -111,7 +111,7 @@ class Told:
 
 def shortened(text: str, width: int = _EVIDENCE_WIDTH) -> str:
     """The text as one line of at most `width` characters."""
-    line = " ⏎ ".join(part.strip() for part in text.splitlines() if part.strip())
+    line = " ⏎ ".join(" ".join(part.split()) for part in text.splitlines() if part.strip())
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
