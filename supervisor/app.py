@@ -216,6 +216,8 @@ async def _upstream(settings: Settings, places: _Places, stack: AsyncExitStack) 
             remedy="give one with --model scripted:FILE",
         ) from error
     socket = places.runtime / "scripted.sock"
+    # A killed supervisor leaves its own behind; with the data folder's lock held it is nobody's.
+    await asyncio.to_thread(socket.unlink, missing_ok=True)
     await stack.enter_async_context(
         serve_scripted(parse_scenario(text, file=str(path)), socket_path=socket)
     )

@@ -11,6 +11,8 @@ from typing import Any, Final
 import typer
 from typer.core import TyperGroup
 
+from supervisor.cli.hidden_key import hide_key
+
 COMMANDS: Final = {
     "serve": "supervisor.cli.serve",
     "demo": "supervisor.cli.demo",
@@ -49,6 +51,8 @@ def _trustfloor() -> None:
 
 def main() -> None:
     """Run the command line; the process's exit status tells how it went."""
+    if sys.argv[1:2] == ["serve"]:
+        hide_key()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal without UTF-8 gets escapes, not a crash
             stream.reconfigure(errors="backslashreplace")

@@ -17,6 +17,7 @@ from pydantic import SecretStr, ValidationError
 
 from supervisor.api.main import Api, make_api
 from supervisor.app import open_supervisor
+from supervisor.cli.hidden_key import close_memory, take_hidden_key
 from supervisor.errors import TrustfloorError
 from supervisor.events.redact import Redactor
 from supervisor.observability.logs import configure_logs
@@ -53,8 +54,15 @@ def serve(  # noqa: PLR0913 - each is an option of the command
 
     Exit status 0 after an orderly stop, 1 if it could not run, 2 if what was asked makes no sense.
     """
+    close_memory()
     settings = _settings(
-        vault=vault, data_dir=data_dir, host=host, port=port, model=model, floor=floor
+        api_key=take_hidden_key(),
+        vault=vault,
+        data_dir=data_dir,
+        host=host,
+        port=port,
+        model=model,
+        floor=floor,
     )
     _require_model(settings)
     _require_loopback(settings.host, allow_remote=allow_remote)

@@ -7,6 +7,7 @@ loopback only, holds no key and asks for none.
 import argparse
 import asyncio
 import json
+import signal
 import sys
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -265,13 +266,15 @@ async def _not_found(_request: web.Request) -> web.Response:
 
 async def _serve_forever(scenario: Scenario, socket_path: Path | None, port: int | None) -> None:
     async with serve_scripted(scenario, socket_path=socket_path, port=port) as model:
+        stopped = asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
         sys.stdout.write(f"scripted model at {model.socket_path or model.base_url}\n")
         sys.stdout.flush()
-        await asyncio.Event().wait()
+        await stopped.wait()
 
 
 def main() -> int:
-    """Serve a scenario file until interrupted."""
+    """Serve a scenario file until interrupted or terminated."""
     parser = argparse.ArgumentParser(prog="python -m supervisor.gateway.scripted_model")
     parser.add_argument("file", type=Path, help="the scenario, see docs/scripted-model.md")
     place = parser.add_mutually_exclusive_group(required=True)

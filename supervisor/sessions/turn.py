@@ -118,7 +118,7 @@ async def perform(plan: TurnPlan, stage: Stage) -> Ending:
         word = group.create_task(stage.stop.heard())
         await asyncio.wait({play, word}, timeout=stage.seconds, return_when=asyncio.FIRST_COMPLETED)
         asked_to_stop = word.done()
-        # Once it has its result it clears away, in bounded time; cutting that off would leave things.
+        # Once it has its result it clears away, in bounded time: cut off, it would leave things.
         cut_off = not play.done() and not heard.has_ended
         if cut_off:
             if heard.run is not None:

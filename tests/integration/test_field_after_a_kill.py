@@ -1,4 +1,4 @@
-"""After a SIGKILL nothing runs for ever, nothing of ours is left, nobody else's is touched (S05, S29)."""
+"""After a SIGKILL no session runs for ever, and what is left of ours goes, nobody else's (S05, S29)."""
 
 import asyncio
 import signal

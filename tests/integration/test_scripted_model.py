@@ -151,6 +151,7 @@ async def test_it_runs_by_itself_and_names_mistakes(tmp_path: Path) -> None:
     finally:
         served.terminate()
         await served.communicate()
+    assert not socket.exists()
     refused = await asyncio.create_subprocess_exec(
         *command, bad, "--port", "0", stderr=asyncio.subprocess.PIPE
     )
