@@ -1,0 +1,130 @@
+"""A cold sandboxed turn beside the in-process one and beside a bare `docker run` of the same CLI.
+
+    python -m benchmarks.turns [ROUNDS] [FILES]
+
+A supervisor runs in a process of its own, as `trustfloor serve` starts it, and gets its messages
+over HTTP; each is the first of a new session. In each round all ways take turns, so that whatever
+else the machine does falls on all of them. FILES is how many notes the vault holds.
+"""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from benchmarks._bare import run_bare
+from benchmarks._figures import machine, median, spread, table
+from benchmarks._house import Mark, Supervisor, Turn, make_vault, supervisor, workplace
+from benchmarks._model import Model, recording_model
+from supervisor.runtimes.container.engine import RUNNER_IMAGE
+
+PROMPT = "hello"
+WARM_UPS = 2
+SETTLE_SECONDS = 0.5  # what is swept after a turn is not to fall on the next one
+
+Steps = dict[str, list[float]]
+
+TARGETS = {"first request": 1.5, "done": 1.1}
+SUMS = ("full", "sandboxed", "docker run")
+
+
+class Figures:
+    """What was measured: seconds from the beginning, by way and milestone."""
+
+    def __init__(self) -> None:
+        self.reached: dict[tuple[str, str], list[float]] = {}
+        self.steps: dict[str, dict[str, list[tuple[float, float]]]] = {}
+
+    def note(self, way: str, milestone: str, seconds: float) -> None:
+        self.reached.setdefault((way, milestone), []).append(seconds * 1000)
+
+    def note_steps(self, way: str, marks: list[Mark], turn: Turn) -> None:
+        for mark in marks:
+            if mark.begin <= turn.done:
+                span = (mark.begin - turn.posted) * 1000, (mark.end - turn.posted) * 1000
+                firsts = self.steps.setdefault(way, {}).setdefault(mark.name, [])
+                firsts.append(span)
+
+
+async def sent(figures: Figures, house: Supervisor, model: Model, level: str) -> None:
+    """One turn through the supervisor."""
+    turn = await house.send(PROMPT, level)
+    await asyncio.sleep(SETTLE_SECONDS)
+    figures.note(level, "first request", model.first(turn.session) - turn.posted)
+    figures.note(level, "first text", turn.events["text"] - turn.posted)
+    figures.note(level, "done", turn.done - turn.posted)
+    figures.note_steps(level, house.marks(turn.posted), turn)
+
+
+async def bare(figures: Figures, model: Model, place: Path) -> None:
+    """One turn without any supervisor."""
+    run = await run_bare(RUNNER_IMAGE, place / "vault", model.socket.parent, PROMPT)
+    await asyncio.sleep(SETTLE_SECONDS)
+    figures.note("docker run", "first request", model.first(run.session) - run.began)
+    figures.note("docker run", "first text", run.result - run.began)
+    figures.note("docker run", "done", run.ended - run.began)
+
+
+async def measure(rounds: int, files: int) -> Figures:
+    """All ways by turns."""
+    figures = Figures()
+    with workplace() as place:
+        (place / "m").mkdir()
+        make_vault(place / "vault", files)
+        async with (
+            recording_model(place / "m") as model,
+            supervisor(place, api_url=model.url, api_key="a-benchmark's") as house,
+        ):
+            for number in range(-WARM_UPS, rounds):
+                into = Figures() if number < 0 else figures
+                await sent(into, house, model, "full")
+                await sent(into, house, model, "sandboxed")
+                await bare(into, model, place)
+    return figures
+
+
+def show_milestones(figures: Figures) -> None:
+    """Each way's milestones, and how they compare."""
+    print("\nFrom POST (or the command's start), ms: median [smallest..largest]; × full\n")
+    rows = []
+    for milestone in ("first request", "first text", "done"):
+        base = figures.reached[("full", milestone)]
+        row = [milestone, spread(base)]
+        for way in ("sandboxed", "docker run"):
+            values = figures.reached[(way, milestone)]
+            pairs = [value / other for value, other in zip(values, base, strict=True)]
+            row += [spread(values), f"{median(values) / median(base):.2f}", spread(pairs, 2)]
+        target = TARGETS.get(milestone)
+        rows.append([*row, f"{target}" if target else ""])
+    heads = ["milestone", "full", "sandboxed", "×", "per round", "docker run", "×", "per round"]
+    table([*heads, "target"], rows)
+
+
+def show_steps(figures: Figures, way: str) -> None:
+    """When each step of a turn began and how long it took."""
+    whole = median(figures.reached[(way, "done")])
+    print(f"\nSteps of a `{way}` turn, ms after POST, medians; share of the time to done\n")
+    spans = {
+        name: (median(begin for begin, _ in each), median(end - begin for begin, end in each))
+        for name, each in figures.steps[way].items()
+    }
+    rows = [
+        [name, f"{begin:.0f}", f"{took:.1f}", f"{took / whole:.1%}"]
+        for name, (begin, took) in sorted(spans.items(), key=lambda item: item[1][0])
+    ]
+    table(["step", "begins", "takes", "share"], rows)
+
+
+def main() -> None:
+    """Measure and print."""
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 15
+    files = int(sys.argv[2]) if len(sys.argv) > 2 else 200
+    print(f"{machine()}; {rounds} rounds, a vault of {files} files")
+    figures = asyncio.run(measure(rounds, files))
+    print(f"load afterwards: {machine().partition('load ')[2]}")
+    show_milestones(figures)
+    show_steps(figures, "full")
+    show_steps(figures, "sandboxed")
+
+
+if __name__ == "__main__":
+    main()
