@@ -1,4 +1,4 @@
-"""The supervisor is killed at twenty random moments of sandboxed turns; nothing that was told is lost.
+"""Killed at twenty random moments of sandboxed turns, a supervisor loses nothing that it told.
 
 The moments come from a seed that is printed; TRUSTFLOOR_TEST_SEED plays them again.
 """

@@ -44,10 +44,9 @@ class Agent:
         words = open(PROMPT).read().split() if with_prompt else []
         self.mode = words[1] if words[:1] == ["hostile:"] else "polite"
         self.given = dict(word.split("=", 1) for word in words[2:])
-        arguments = sys.argv
-        flag = "--session-id" if "--session-id" in arguments else "--resume"
-        named = arguments[arguments.index(flag) + 1]
-        self.session = os.path.basename(named).removesuffix(".jsonl")
+        told = " ".join(sys.argv).replace("=", " ").split()
+        flag = "--session-id" if "--session-id" in told else "--resume"
+        self.session = os.path.basename(told[told.index(flag) + 1]).removesuffix(".jsonl")
         self.pending = b""
         self.hook = "hook_0"
 

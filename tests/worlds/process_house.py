@@ -12,7 +12,7 @@ import signal
 import sqlite3
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +22,7 @@ import httpx
 
 from supervisor.ids import InstanceId
 from supervisor.runtimes.container.engine import Engine
+from tests.worlds.leftovers import Left, instance_in, left_of, nothing_left_of, processes_with
 from tests.worlds.server import START_SECONDS, environment
 from tests.worlds.strict_sse import Message, StrictParser
 
@@ -87,19 +88,6 @@ class Stream:
         return self.events
 
 
-@dataclass(frozen=True)
-class Left:
-    """What of a supervisor's exists on the machine."""
-
-    containers: tuple[str, ...]
-    folders: tuple[str, ...]
-    views: tuple[str, ...]
-    processes: tuple[int, ...]
-
-
-NOTHING = Left((), (), (), ())
-
-
 class ProcessHouse:
     """The folders of one supervisor, and the process that works on them at the moment."""
 
@@ -117,7 +105,7 @@ class ProcessHouse:
 
     @property
     def instance(self) -> InstanceId:
-        return InstanceId((self.data / "instance").read_text().strip())
+        return instance_in(self.data)
 
     async def start(self, *, before: Sequence[str] = (), **settings: str) -> None:
         """Start `trustfloor serve`; `before` is a command that becomes it (setpriv, unshare)."""
@@ -216,24 +204,11 @@ class ProcessHouse:
 
     async def left(self) -> Left:
         """What of this supervisor's exists on the machine now, whoever looks after it."""
-        async with Engine() as engine:
-            containers = await engine.list_ours(self.instance)
-        return Left(
-            containers=tuple(each.id for each in containers),
-            folders=tuple(str(each) for each in self.run.glob("*/turns/*")),
-            views=tuple(str(each) for each in (self.data / "vault-view" / "views").iterdir()),
-            processes=tuple(processes_with(f"TRUSTFLOOR_INSTANCE={self.instance}")),
-        )
+        return await left_of(self.data, self.run)
 
     async def nothing_left(self) -> None:
         """Wait until nothing is left; fails with what is."""
-        left = await self.left()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(A_WHILE / 4):
-                while left != NOTHING:
-                    await asyncio.sleep(0.05)
-                    left = await self.left()
-        assert left == NOTHING
+        await nothing_left_of(self.data, self.run)
 
 
 @asynccontextmanager
@@ -264,18 +239,6 @@ async def _clean(house: ProcessHouse) -> None:
     for pid in processes_with(f"TRUSTFLOOR_INSTANCE={house.instance}"):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-
-
-def processes_with(assignment: str) -> Iterator[int]:
-    """Living processes that were started with this in their environment."""
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        with suppress(OSError):
-            state = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
-            given = (entry / "environ").read_bytes().split(b"\0")
-            if state not in "ZX" and assignment.encode() in given:
-                yield int(entry.name)
 
 
 def is_a(*kinds: str) -> Wanted:

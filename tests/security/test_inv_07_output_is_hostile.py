@@ -1,0 +1,360 @@
+"""Invariant 7, end to end: whatever a container says, its turn alone suffers for it.
+
+The runner image's CLI is replaced by `tests/worlds/hostile_cli.py`. After each misbehaviour: one
+ending, nothing of another session changed, nothing left, and the same session goes on.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from supervisor.events.log import is_terminal
+from supervisor.ids import SessionId
+from supervisor.runtimes import agent
+from supervisor.runtimes.container.engine import RUNNER_IMAGE, Engine
+from supervisor.runtimes.transcript import TranscriptFile
+from supervisor.runtimes.transport import ChannelTransport
+from supervisor.runtimes.wire import MAX_VALUES, Objection, Wire
+from supervisor.storage.identity import instance_of
+from supervisor.trust.levels import TrustLevel
+from tests.worlds import hostile_image as images
+from tests.worlds.hostile_image import hostile
+from tests.worlds.house import A_WHILE, House, Turn, a_house, is_a, prompt, step
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+TAG = f"trustfloor-test/cage:{os.getpid()}"
+MIB = 1024 * 1024
+ROOM = 300 * MIB
+"""What the supervisor may grow by while a container sends 100 MiB; generous, and far less than
+what keeping all of it as Python objects would take."""
+
+
+@dataclass(frozen=True)
+class World:
+    """A house whose sandboxes are hostile, and another person's session in it."""
+
+    house: House
+    victim: SessionId
+
+    async def of_victim(self) -> tuple[bytes, bytes]:
+        """All that is kept of the other session: its events and its transcript."""
+        records = await self.house.parts.log.read(self.victim)
+        session = await self.house.parts.sessions.get(self.victim)
+        assert session.transcript_path is not None
+        transcript = (self.house.vault / session.transcript_path).read_bytes()
+        return b"\n".join(record.data for record in records), transcript
+
+    def files(self) -> set[str]:
+        """Every file in the vault but the transcripts of sessions that are not the victim's."""
+        return {
+            str(path.relative_to(self.house.vault))
+            for path in self.house.vault.rglob("*")
+            if path.is_file() and "sessions.db" not in path.name
+        }
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module", name="world")
+async def world_fixture() -> AsyncIterator[World]:
+    images.tag(RUNNER_IMAGE, TAG)
+    try:
+        async with a_house(runner_image=TAG) as house:
+            victim = await house.send(prompt(step("I am another session.")))
+            assert victim.end["type"] == "done"
+            images.tag(images.hostile_image(), TAG)
+            yield World(house, victim.session_id)
+    finally:
+        images.untag(TAG)
+
+
+async def watched(house: House, mode: str, **given: str) -> "Watched":
+    """One hostile turn: how it ended, what was warned of, and how far memory grew meanwhile."""
+    before = highest = _resident()
+    started = await house.begin(
+        "go", trust_level=TrustLevel.SANDBOXED, system_prompt=hostile(mode, **given)
+    )
+    seen, types = started.after, []
+    heard: list[dict[str, Any]] = []
+    async with asyncio.timeout(A_WHILE):
+        while not types or types[-1] not in ("done", "aborted", "error"):
+            records = await house.parts.log.read(started.session_id, seen, limit=20)
+            highest = max(highest, _resident())
+            for record in records:
+                seen = record.seq
+                types.append(record.type)
+                if len(record.data) < MIB // 2:
+                    heard.append(json.loads(record.data))
+            if not records:
+                await asyncio.sleep(0.01)
+    return Watched(started.session_id, tuple(types), heard, highest - before)
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What was seen of a turn; `events` leaves out the very long ones."""
+
+    session_id: SessionId
+    types: tuple[str, ...]
+    events: list[dict[str, Any]]
+    grown: int
+
+    @property
+    def warnings(self) -> set[str]:
+        return {event["code"] for event in self.events if event["type"] == "warning"}
+
+    @property
+    def end(self) -> str:
+        return self.types[-1]
+
+
+def _resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+async def endings(house: House, session_id: SessionId) -> int:
+    """How many terminal events are stored of a session."""
+    seen = count = 0
+    while records := await house.parts.log.read(session_id, seen):
+        seen = records[-1].seq
+        count += sum(is_terminal(record) for record in records)
+    return count
+
+
+async def _nothing_is_left(house: House) -> None:
+    async with Engine() as engine, asyncio.timeout(A_WHILE):
+        instance = instance_of(house.parts.settings.data_dir)
+        while await engine.list_ours(instance) or list(house.turns.iterdir()):
+            await asyncio.sleep(0.02)
+
+
+MISBEHAVIOUR = [
+    # mode, how the turn ends, what the person is warned of
+    ("forged_events", "done", {"unknown_frame"}),
+    ("foreign_session", "done", {"foreign_session", "foreign_transcript"}),
+    ("unasked_answers", "done", {"unasked_answer"}),
+    ("forbidden_requests", "done", {"request_not_allowed"}),
+    ("hook_flood", "done", {"too_many_requests"}),
+    ("strange_hooks", "done", {"bad_request"}),
+    ("one_line", "done", {"line_too_long"}),
+    ("many_lines", "done", {"unknown_frame"}),
+    ("much_text", "done", set()),
+    ("many_values", "done", {"too_many_values"}),
+    ("bad_bytes", "done", {"not_json"}),
+    ("deep_json", "done", {"not_json", "too_deep"}),
+    ("stderr_flood", "done", set()),
+    ("huge_totals", "done", set()),
+    ("wrong_types", "done", {"bad_transcript", "unasked_answer"}),
+    ("results_for_ever", "done", set()),
+    ("exit_ok", "error", set()),
+    ("exit_7", "error", set()),
+    ("exit_in_the_middle", "error", {"not_json"}),
+    ("close_output", "error", set()),
+]
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(("mode", "end", "warned"), MISBEHAVIOUR, ids=lambda value: str(value)[:20])
+async def test_a_hostile_turn_ends_once_and_touches_nothing_but_itself(
+    world: World, mode: str, end: str, warned: set[str]
+) -> None:
+    house = world.house
+    victim, files = await world.of_victim(), world.files()
+    turn = await watched(house, mode, victim=world.victim, request="perm_1")
+    assert turn.end == end, turn.events[-1]
+    assert warned <= turn.warnings, turn.warnings
+    assert turn.types[:4] == ("session", "isolation", "user_message", "prompt_metadata")
+    for kind in ("session", "isolation", "user_message"):
+        assert turn.types.count(kind) == 1
+    assert turn.grown < ROOM, f"grew by {turn.grown // MIB} MiB"
+    again = await house.send("hello", session_id=turn.session_id)
+    assert again.end["type"] == "done"
+    assert again.end["response"] == "polite"
+    assert await endings(house, turn.session_id) == 2
+    assert await world.of_victim() == victim
+    assert world.files() == files
+    assert "FORGED" not in str(victim)
+    await _nothing_is_left(house)
+
+
+@pytest.mark.engine
+async def test_forged_events_change_neither_the_level_nor_what_was_spent(world: World) -> None:
+    turn = await watched(world.house, "forged_events")
+    assert turn.events[0]["trustLevel"] == "sandboxed"
+    assert not {"permission_resolved", "permission_request", "aborted"} & set(turn.types)
+    assert "forged" not in json.dumps(turn.events[-1])
+    session = await world.house.parts.sessions.get(turn.session_id)
+    assert session.trust_level is TrustLevel.SANDBOXED
+    assert (await world.house.parts.conversations.trust(turn.session_id)).effective == "sandboxed"
+
+
+@pytest.mark.engine
+async def test_huge_totals_are_the_gateways_business_and_not_the_containers(world: World) -> None:
+    turn = await watched(world.house, "huge_totals")
+    session = await world.house.parts.sessions.get(turn.session_id)
+    assert (session.tokens_used, session.cost_usd) == (0, 0.0)
+
+
+@pytest.mark.engine
+async def test_a_container_cannot_answer_the_question_that_it_makes_a_person_asked(
+    world: World,
+) -> None:
+    turn = await watched(world.house, "hook_flood")
+    assert turn.types.count("permission_request") <= 100
+    granted = [e for e in turn.events if e["type"] == "permission_resolved" and e["decision"]]
+    assert not [event for event in granted if event["decision"] == "granted"]
+    assert world.house.parts.approvals.pending() == ()  # its turn is over: nobody is asked any more
+
+
+@pytest.mark.engine
+async def test_one_that_never_answers_is_given_up(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent, "_CONNECT_SECONDS", 1.0)
+    for mode in ("silent", "flood_first"):
+        turn = await watched(world.house, mode)
+        assert turn.end == "error"
+        assert turn.events[-1]["code"] == "agent_process_failed"
+        assert turn.events[-1]["remedy"]
+        assert turn.grown < ROOM
+    await _nothing_is_left(world.house)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("mode", ["stubborn", "flood", "wait"])
+async def test_an_abort_ends_one_that_would_not_stop(world: World, mode: str) -> None:
+    house = world.house
+    turn = await house.send("go", system_prompt=hostile(mode), until=is_a("text"))
+    await house.parts.conversations.abort(turn.session_id, "enough")
+    await turn.go_on()
+    assert turn.end["type"] == "aborted"
+    assert turn.end["message"] == "enough"
+    await _nothing_is_left(house)
+
+
+@pytest.mark.engine
+async def test_while_one_floods_another_session_is_served(world: World) -> None:
+    house = world.house
+    flood = await house.send("go", system_prompt=hostile("flood"), until=is_a("text"))
+    other = await house.send("hello", session_id=world.victim)
+    assert other.end["type"] == "done"
+    assert flood.session_id in house.parts.conversations.active()  # it did flood all the while
+    await house.parts.conversations.abort(flood.session_id, "enough")
+    await flood.go_on()
+    assert flood.end["type"] == "aborted"
+
+
+@pytest.mark.engine
+async def test_an_exit_is_told_with_its_last_complaint_made_printable(world: World) -> None:
+    turn = await watched(world.house, "exit_7")
+    assert "status 7: a complaint" in turn.events[-1]["error"]
+    assert "\x1b" not in turn.events[-1]["error"]
+
+
+@pytest.mark.engine
+async def test_control_the_same_channel_does_carry_what_a_polite_agent_says(world: World) -> None:
+    turn = await watched(world.house, "polite")
+    assert turn.warnings == set()
+    assert [event["content"] for event in turn.events if event["type"] == "text"] == ["polite"]
+
+
+@pytest.mark.engine
+async def test_after_all_that_the_real_agent_works_in_the_same_session(world: World) -> None:
+    turn = await watched(world.house, "exit_in_the_middle")
+    images.tag(RUNNER_IMAGE, TAG)
+    try:
+        real = await world.house.send(prompt(step("Real.")), session_id=turn.session_id)
+    finally:
+        images.tag(images.hostile_image(), TAG)
+    assert real.end["response"] == "Real."
+
+
+# Without a container: what bounds the memory ------------------------------------------------------
+
+
+class Endless:
+    """A channel that always has one more line of text; counts what was taken."""
+
+    def __init__(self, line: bytes) -> None:
+        self.line = line
+        self.taken = 0
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        while True:
+            self.taken += len(self.line)
+            yield self.line
+
+    async def write(self, data: bytes) -> None:
+        raise AssertionError("nobody writes here")
+
+    async def close_input(self) -> None:
+        return
+
+    async def cause_of_death(self) -> None:
+        return
+
+
+@pytest.mark.parametrize("size", [10, MIB])
+async def test_a_turn_that_does_not_read_stops_its_container_from_sending(
+    size: int, tmp_path: Path
+) -> None:
+    text = {"type": "content_block_delta", "delta": {"text": "x" * size}}
+    frame = json.dumps({"type": "stream_event", "event": text}).encode() + b"\n"
+    channel = Endless(frame)
+    transport = ChannelTransport(
+        channel, Wire(SessionId("s"), "/p"), TranscriptFile(tmp_path / "t.jsonl")
+    )
+    reading = asyncio.ensure_future(anext(transport.read_messages()))
+    before = -1
+    async with asyncio.timeout(A_WHILE):
+        while channel.taken != before or channel.taken == 0:  # until it stands still
+            before = channel.taken
+            for _ in range(1000):
+                await asyncio.sleep(0)
+    assert channel.taken < 8 * MIB
+    await transport.said.get()  # control: reading on lets it go on
+    async with asyncio.timeout(A_WHILE):
+        while channel.taken == before and size == MIB:
+            await asyncio.sleep(0)
+    reading.cancel()
+    await asyncio.wait({reading})
+
+
+def test_a_line_of_very_many_small_values_is_not_even_parsed() -> None:
+    wire = Wire(SessionId("s"), "/p")
+    values = b"[" + b"[]," * (MAX_VALUES // 2) + b"[]]"
+    (objection,) = wire.feed(b'{"type":"system","a":' + values + b"}\n")
+    assert isinstance(objection, Objection)
+    assert objection.code == "too_many_values"
+
+
+def test_a_turns_output_is_bounded_and_its_result_still_heard(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("supervisor.runtimes.wire.MAX_CONTENT_BYTES", 1000)
+    wire = Wire(SessionId("s"), "/p")
+    line = json.dumps({"type": "assistant", "x": "y" * 400}).encode() + b"\n"
+    admitted = [each for _ in range(9) for each in wire.feed(line)]
+    assert [type(each).__name__ for each in admitted] == ["Content", "Content", "Objection"]
+    (end,) = wire.feed(b'{"type":"result"}\n')
+    assert type(end).__name__ == "Content"
+
+
+def test_sub_agents_files_are_bounded_in_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("supervisor.runtimes.wire.MAX_SUBAGENTS", 2)
+    wire = Wire(SessionId("s"), "/p")
+
+    def mirror(number: int) -> str:
+        path = f"/p/x/s/subagents/agent-{number}.jsonl"
+        frame = {"type": "transcript_mirror", "filePath": path, "entries": [{}]}
+        return type(next(wire.feed(json.dumps(frame).encode() + b"\n"))).__name__
+
+    assert [mirror(number) for number in (1, 2, 3, 1)] == ["Mirror", "Mirror", "Objection", "Mirror"]
+
+
