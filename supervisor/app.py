@@ -146,6 +146,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             runtimes=_runtimes(settings, machinery),
             make_gate=make_gate,
             policy=lambda: policy.current,
+            record=audit.append,
             sweep=sweeper.sweep,
         )
         conversations = await stack.enter_async_context(

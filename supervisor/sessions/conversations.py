@@ -6,7 +6,7 @@ import time
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Final, Self
+from typing import Any, Final, Self
 from uuid import uuid4
 
 from supervisor.approvals.open_requests import TurnContext
@@ -20,7 +20,7 @@ from supervisor.errors import (
     TurnFailed,
 )
 from supervisor.events.log import EventLog
-from supervisor.events.schema import Event, WarningEvent
+from supervisor.events.schema import Event, IsolationEvent, WarningEvent
 from supervisor.ids import SessionId, TurnId, is_session_id, new_session_id, new_turn_id
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.runtimes.contract import RunResult, Runtime, ToolGate
@@ -192,6 +192,7 @@ class Conversations:
             )
         await self._enter(lane, trust.effective)
         lane.level = trust.effective
+        await self._record("floor", lane, plan.opening().trust.model_dump(mode="json"))
         opening = await self._log.append(session.id, lane.turn_id, plan.opening())
         if warning is not None:
             await self._log.append(
@@ -278,6 +279,8 @@ class Conversations:
 
         async def say(event: Event) -> None:
             heard.note(event)
+            if isinstance(event, IsolationEvent):
+                await self._record("isolation", lane, event.model_dump(mode="json"))
             await self._log.append(plan.run.session_id, plan.run.turn_id, event)
 
         lane.say = say
@@ -327,10 +330,15 @@ class Conversations:
             lane.is_ending = True
             await self._log.append(lane.session_id, lane.turn_id, words.event)
             await self._stores.turns.end(lane.turn_id, words.state, words.error_code)
+            ending = {"state": words.state, "error": words.error_code}
+            await self._record("ending", lane, ending)
         except TrustfloorError:
             logger.exception("turn %s: its ending could not be stored", lane.turn_id)
         finally:
             self._lanes.leave(lane)
+
+    async def _record(self, kind: str, lane: Lane, body: dict[str, Any]) -> None:
+        await self._house.record(kind, lane.session_id, lane.turn_id, body)
 
     def _gate(self, plan: TurnPlan, runtime: Runtime) -> ToolGate:
         vault = runtime.as_seen_vault or str(plan.run.vault)

@@ -3,9 +3,10 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from supervisor.approvals.open_requests import TurnContext
+from supervisor.ids import SessionId, TurnId
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.runtimes.contract import Runtime, ToolGate
 from supervisor.storage.sessions import SessionStore
@@ -53,5 +54,7 @@ class House:
     runtimes: Mapping[TrustLevel, Runtime]
     make_gate: GateMaker
     policy: Callable[[], CompiledPolicy]
+    record: Callable[[str, SessionId, TurnId, dict[str, Any]], Awaitable[object]]
+    """Enters something into the audit log: its kind, whose it is, what it was."""
     sweep: Callable[[], Awaitable[object]]
     """Removes what is ours and in use by no turn; called after each one. Never raises."""

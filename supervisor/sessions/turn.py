@@ -5,7 +5,9 @@ the runtime when the plan was made.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -29,6 +31,7 @@ from supervisor.runtimes.contract import Receipt, Run, RunResult, Runtime, ToolG
 from supervisor.sessions.plan import TurnPlan
 
 _PARTIAL_CHARS: Final = 1024 * 1024
+_AHEAD_EVENTS: Final = 256
 _UNAUTHORISED: Final = frozenset({401, 403})
 
 Say = Callable[[Event], Awaitable[object]]
@@ -140,9 +143,10 @@ async def _play(plan: TurnPlan, stage: Stage) -> RunResult | TurnFailed:
     say, heard = stage.say, stage.heard
     try:
         async with stage.runtime.open(plan.run, stage.gate) as run:
-            await say(_isolation(plan, run.receipt))
-            await say(UserMessageEvent(content=plan.prompt))
-            await say(plan.prompt_metadata())
+            async with _ahead(say) as tell:
+                await tell(_isolation(plan, run.receipt))
+                await tell(UserMessageEvent(content=plan.prompt))
+                await tell(plan.prompt_metadata())
             heard.run = run
             try:
                 await run.inject(plan.prompt)
@@ -160,11 +164,36 @@ async def _play(plan: TurnPlan, stage: Stage) -> RunResult | TurnFailed:
 
 
 async def _listen(run: Run, say: Say) -> RunResult | TurnFailed:
-    async for said in run.events:
-        if isinstance(said, RunResult):
-            return said if said.error is None else _failure(said, over_budget=run.over_budget)
-        await say(said)
+    async with _ahead(say) as tell:
+        async for said in run.events:
+            if isinstance(said, RunResult):
+                return said if said.error is None else _failure(said, over_budget=run.over_budget)
+            await tell(said)
     raise AssertionError("a run's events end with a result or raise")
+
+
+@asynccontextmanager
+async def _ahead(say: Say) -> AsyncIterator[Say]:
+    """Say events in order, some before the last is stored; all are when the block is left.
+
+    So what comes in a flood is stored together; one commit for each event would be most of the work
+    (docs/performance.md). Tasks begin in the order they were made in, and `say` queues the event
+    before it waits for anything.
+    """
+    under_way: deque[asyncio.Task[object]] = deque()
+
+    async def tell(event: Event) -> None:
+        while len(under_way) >= _AHEAD_EVENTS or (under_way and under_way[0].done()):
+            await under_way.popleft()
+        under_way.append(asyncio.ensure_future(say(event)))
+
+    try:
+        yield tell
+        while under_way:
+            await under_way.popleft()
+    finally:
+        if under_way:
+            await asyncio.wait(under_way)
 
 
 def _failure(result: RunResult, *, over_budget: bool) -> TurnFailed:
