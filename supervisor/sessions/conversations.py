@@ -279,9 +279,9 @@ class Conversations:
 
         async def say(event: Event) -> None:
             heard.note(event)
+            await self._log.append(plan.run.session_id, plan.run.turn_id, event)
             if isinstance(event, IsolationEvent):
                 await self._record("isolation", lane, event.model_dump(mode="json"))
-            await self._log.append(plan.run.session_id, plan.run.turn_id, event)
 
         lane.say = say
         words: LastWords | None = None
