@@ -44,7 +44,11 @@ def command(image: str, vault: Path, socket_folder: Path, session: str, prompt: 
         *("--pids-limit", str(LIMITS.pids), "--memory", str(LIMITS.memory_bytes)),
         *("--memory-swap", str(LIMITS.memory_bytes), "--cpus", str(LIMITS.cpus)),
         *("--ulimit", "core=0", "--user", AGENT_USER, "--workdir", "/vault"),
-        *(part for each in tmpfs for part in ("--tmpfs", f"{each.target}:{','.join(each.options)}")),
+        *(
+            part
+            for each in tmpfs
+            for part in ("--tmpfs", f"{each.target}:{','.join(each.options)}")
+        ),
         *("--mount", f"type=bind,source={vault},target=/vault,readonly"),
         *("--mount", f"type=bind,source={socket_folder},target=/run/trustfloor,readonly"),
         *(part for each in environment.items() for part in ("--env", "=".join(each))),

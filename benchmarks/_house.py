@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -107,7 +107,7 @@ def make_vault(folder: Path, files: int) -> None:
 @contextlib.contextmanager
 def workplace() -> Any:
     """A folder with a short path, for sockets; gone afterwards."""
-    place = Path(tempfile.mkdtemp(prefix="tfb-", dir="/tmp"))  # noqa: S108
+    place = Path(tempfile.mkdtemp(prefix="tfb-", dir="/tmp"))
     try:
         place.chmod(0o755)
         yield place
@@ -116,8 +116,13 @@ def workplace() -> Any:
 
 
 @asynccontextmanager
-async def supervisor(place: Path, **settings: str) -> AsyncIterator[Supervisor]:
-    """Start one as `trustfloor serve` does, over `place`/vault; `settings` as `TRUSTFLOOR_…`."""
+async def supervisor(
+    place: Path, *, extra: Mapping[str, str] | None = None, **settings: str
+) -> AsyncIterator[Supervisor]:
+    """Start one as `trustfloor serve` does, over `place`/vault.
+
+    `settings` are names as in `TRUSTFLOOR_…`, `extra` further variables of its environment.
+    """
     data = place / "data"
     marks = place / "marks.jsonl"
     marks.touch()
@@ -134,6 +139,7 @@ async def supervisor(place: Path, **settings: str) -> AsyncIterator[Supervisor]:
             "TRUSTFLOOR_VAULT": str(place / "vault"),
             "TRUSTFLOOR_DATA_DIR": str(data),
             "TRUSTFLOOR_RUNTIME_DIR": str(place / "r"),
+            **(extra or {}),
             **{f"TRUSTFLOOR_{name.upper()}": value for name, value in settings.items()},
         },
         stdout=asyncio.subprocess.PIPE,

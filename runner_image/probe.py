@@ -13,6 +13,8 @@ import resource
 import stat
 import time
 
+from runner_image import seal
+
 TYPE_CHECKING = False  # as in typing, whose import costs 5 ms
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -165,6 +167,26 @@ def _in_child(act: "Callable[[], object]") -> "Callable[[], None]":
     return run
 
 
+def _make_message_queue() -> None:
+    """mq_open(2), by its number: older C libraries keep the function elsewhere."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    call = seal.MQ_OPEN[os.uname().machine]
+    name = _PROBE_FILE.encode()
+    fd = libc.syscall(call, name, os.O_RDWR | os.O_CREAT, 0o600, None)
+    if fd < 0:
+        raise OSError(ctypes.get_errno(), "mq_open")
+    os.close(fd)
+    libc.syscall(call + 1, name)
+
+
+def _make_system_v_queue() -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    queue = libc.msgget(0, 0o600)
+    if queue < 0:
+        raise OSError(ctypes.get_errno(), "msgget")
+    libc.msgctl(queue, 0, None)
+
+
 def _libc(name: str, *arguments: object) -> None:
     if getattr(ctypes.CDLL(None, use_errno=True), name)(*arguments) != 0:
         raise OSError(ctypes.get_errno(), name)
@@ -212,4 +234,7 @@ FORBIDDEN: "dict[str, Callable[[], object]]" = {
     "reach an IPv6 address": lambda: _connect(_socket.AF_INET6, "2001:db8::1"),
     "open a hypervisor socket": lambda: _socket_of(_AF_VSOCK, _socket.SOCK_STREAM),
     "use io_uring": lambda: _libc("syscall", _IO_URING_SETUP, 1, None),
+    "make a message queue": _make_message_queue,
+    "make a file in /dev/mqueue": lambda: _create_in("/dev/mqueue"),
+    "make a System V queue": _make_system_v_queue,
 }

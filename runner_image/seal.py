@@ -1,21 +1,34 @@
-"""Closes what the engine's default seccomp profile leaves open: odd socket families, io_uring.
+"""Closes what the engine's default seccomp profile leaves open: odd sockets, io_uring, IPC queues.
 
 An empty network namespace doesn't confine AF_VSOCK: on a virtual machine it reaches the hypervisor.
 Newer engines' profiles refuse it, older ones don't. io_uring makes sockets without the system call
-that a filter sees, so it goes too. Filters only ever add up: seccomp(2), and this one holds for all
-that comes after, since pid 1 itself puts it on.
+that a filter sees, so it goes too. Message queues, POSIX's and System V's, and System V's semaphores
+and shared memory are places to write that no mount, and so no read-only mount, is in the way of.
+Filters only ever add up: seccomp(2), and this one holds for all that comes after, since pid 1 itself
+puts it on.
+
+/dev/mqueue, which the engine mounts writable, makes queues by open(2) as well, which a filter can't
+tell from other files. Their memory is counted against a limit of its own, which is set to nothing.
 """
 
 import ctypes
 import errno
 import os
+import resource
 import struct
 
 ALLOWED_FAMILIES = (1, 2, 10, 16)  # AF_UNIX, AF_INET, AF_INET6, AF_NETLINK (of an empty namespace)
 IO_URING = (425, 426, 427)  # the same numbers on every architecture
 _ARCHITECTURES = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}  # audit id, socket(2)
+MQ_OPEN = {"x86_64": 240, "aarch64": 180}
+IPC = {
+    # mq_* from mq_open to mq_getsetattr; then msgget, semget, shmget and what works on these
+    "x86_64": (*range(240, 246), *range(29, 32), *range(64, 72), 220),
+    "aarch64": (*range(180, 186), *range(186, 198)),
+}
 _X32_CALLS = 0x40000000
 
+_RLIMIT_MSGQUEUE = 12  # resource has the name on Linux alone; bytes, and EMFILE beyond them
 _PR_SET_SECCOMP = 22
 _SECCOMP_MODE_FILTER = 2
 _ALLOW = 0x7FFF0000
@@ -38,7 +51,7 @@ def program(machine: str) -> bytes:
         (_IF_AT_LEAST, 0, 1, _X32_CALLS),
         (_RETURN, 0, 0, refused_call),
     ]
-    for call in IO_URING:
+    for call in (*IO_URING, *IPC[machine]):
         steps += [(_IF_EQUAL, 0, 1, call), (_RETURN, 0, 0, refused_call)]
     steps += [
         (_IF_EQUAL, 1, 0, socket_call),
@@ -52,7 +65,11 @@ def program(machine: str) -> bytes:
 
 
 def close() -> None:
-    """Put the filter on this process and all that come from it. Raises OSError, KeyError."""
+    """Put filter and limit on this process and all that come from it.
+
+    Raises OSError, ValueError, KeyError.
+    """
+    resource.setrlimit(_RLIMIT_MSGQUEUE, (0, 0))
     code = program(os.uname().machine)
     buffer = ctypes.create_string_buffer(code, len(code))
     header = struct.pack("@HP", len(code) // 8, ctypes.addressof(buffer))

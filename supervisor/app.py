@@ -1,6 +1,7 @@
 """The composition root: the only file that knows every part, and the order of their lifetimes."""
 
 import asyncio
+import contextlib
 import logging
 import os
 from collections.abc import AsyncIterator, Mapping
@@ -119,7 +120,9 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             lanes=Lanes(),
         )
         sweeper = _Sweeper(machinery)
-        await sweeper.sweep()
+        await asyncio.gather(
+            sweeper.sweep(), _warn_without_sandbox(machinery.engine, settings.runner_image)
+        )
         await asyncio.to_thread(machinery.views.prune)
         approvals, questions = _people(settings, log, machinery.lanes)
 
@@ -194,6 +197,7 @@ def _prepare(settings: Settings, stack: AsyncExitStack) -> _Places:
     stack.enter_context(hold_database(settings.vault / "Chat" / "sessions.db"))
     instance = instance_of(data)
     runtime = private_folder(private_folder(settings.runtime_dir) / instance[:12])
+    stack.callback(_remove_if_empty, runtime)
     longest = runtime / "turns" / new_turn_id() / "run" / "model.sock"
     if len(os.fsencode(longest)) > _SOCKET_PATH_BYTES:
         raise ConfigurationError(
@@ -202,6 +206,23 @@ def _prepare(settings: Settings, stack: AsyncExitStack) -> _Places:
             remedy="set TRUSTFLOOR_RUNTIME_DIR to a shorter path",
         )
     return _Places(data, runtime, instance)
+
+
+def _remove_if_empty(runtime: Path) -> None:
+    """Remove the folder and its `turns`; what a turn could not clear away stays to be found."""
+    for folder in (runtime / "turns", runtime):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+
+
+async def _warn_without_sandbox(engine: Engine, image: str) -> None:
+    """One line at the start, rather than an error at the first message only."""
+    try:
+        await engine.image_id(image)
+    except TurnFailed as error:
+        logger.warning(
+            "sandboxed sessions can't run: %s; what to do: %s", error.message, error.remedy
+        )
 
 
 async def _upstream(settings: Settings, places: _Places, stack: AsyncExitStack) -> Upstream:

@@ -1,11 +1,12 @@
 """A model that follows a script: the Messages API, played from a scenario, with faults on demand.
 
 For trying a policy without a key, for the tour and for tests. It speaks to a Unix socket or to
-loopback only, holds no key and asks for none.
+loopback only, holds no key and asks for none; of one that comes along it keeps the digest.
 """
 
 import argparse
 import asyncio
+import hashlib
 import json
 import signal
 import sys
@@ -27,7 +28,9 @@ from supervisor.gateway.unix_socket import BACKLOG, bound_socket
 SOCKET_MODE = 0o600
 LOOPBACK = "127.0.0.1"
 FAILURES = "/_scripted/failures"
+SEEN = "/_scripted/seen"
 MAX_FAILURES = 100
+MAX_KEYS = 100
 BYTES_PER_TOKEN = 4
 USAGE = {
     "input_tokens": 100,
@@ -41,7 +44,8 @@ USAGE = {
 class ScriptedModel:
     """A scripted model that is being served, and what it has seen so far.
 
-    `failures` are the expectations that did not hold, each once.
+    `failures` are the expectations that did not hold, each once. `keys` has the SHA-256 of each API
+    key that came with a request, and with how many.
     """
 
     scenario: Scenario
@@ -49,6 +53,7 @@ class ScriptedModel:
     socket_path: Path | None = None
     requests: int = 0
     failures: list[str] = field(default_factory=list)
+    keys: dict[str, int] = field(default_factory=dict)
     _errors_given: dict[tuple[str, str, int], int] = field(default_factory=dict)
 
     def app(self) -> web.Application:
@@ -57,11 +62,13 @@ class ScriptedModel:
         app.router.add_post(MESSAGES, self._messages)
         app.router.add_post(COUNT_TOKENS, self._count_tokens)
         app.router.add_get(FAILURES, self._failures)
+        app.router.add_get(SEEN, self._seen)
         app.router.add_route("*", "/{anything:.*}", _not_found)
         return app
 
     async def _messages(self, request: web.Request) -> web.StreamResponse:
         self.requests += 1
+        self._note_key(request.headers.get("x-api-key"))
         try:
             body = json.loads(await request.read())
         except (ValueError, RecursionError):
@@ -75,6 +82,13 @@ class ScriptedModel:
         if step.error is not None and self._is_due(step.error, played, request):
             return _error(step.error)
         return await _answer(request, step, body)
+
+    def _note_key(self, key: str | None) -> None:
+        if key is None:
+            return
+        digest = hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
+        if digest in self.keys or len(self.keys) < MAX_KEYS:
+            self.keys[digest] = self.keys.get(digest, 0) + 1
 
     def _fail(self, played: Cue) -> web.Response:
         text = f"script {played.script!r}, step {played.number}: {played.failure}"
@@ -98,6 +112,9 @@ class ScriptedModel:
 
     async def _failures(self, _request: web.Request) -> web.Response:
         return web.json_response({"failures": self.failures, "requests": self.requests})
+
+    async def _seen(self, _request: web.Request) -> web.Response:
+        return web.json_response({"requests": self.requests, "keys": self.keys})
 
 
 @asynccontextmanager

@@ -6,6 +6,7 @@ process ever reaches a parser that wasn't written for one.
 """
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import AsyncIterator
 from typing import Any
@@ -18,6 +19,8 @@ from supervisor.runtimes.contract import Channel, RunResult
 from supervisor.runtimes.transcript import TranscriptFile
 from supervisor.runtimes.translate import Translator
 from supervisor.runtimes.wire import Admitted, Content, Control, Mirror, Objection, Wire
+
+logger = logging.getLogger(__name__)
 
 _QUEUE_LENGTH = 256
 _QUEUE_BYTES = 4 * 1024 * 1024
@@ -90,20 +93,23 @@ class ChannelTransport(Transport):
 
     async def _read(self) -> AsyncIterator[dict[str, Any]]:
         try:
-            async for chunk in self._channel.chunks():
-                for start in range(0, len(chunk), _PIECE_BYTES):
-                    for admitted in self._wire.feed(chunk[start : start + _PIECE_BYTES]):
-                        if (control := await self._take(admitted)) is not None:
-                            yield control
-                    # A socket that always has more never makes its reader wait: others would.
-                    await asyncio.sleep(0)
-            for admitted in self._wire.finish():
-                if (control := await self._take(admitted)) is not None:
-                    yield control
+            async for control in self._controls():
+                yield control
             cause = await self._channel.cause_of_death()
+            if cause is None and self._wire.is_owed_an_answer:
+                cause = AgentProcessFailed(
+                    "the agent process ended without answering", remedy="send the message again"
+                )
         except OSError as error:
             cause = AgentProcessFailed(
                 f"the connection to the agent process broke: {error.strerror or error}",
+                remedy="send the message again",
+            )
+        except Exception:
+            # Whatever made this break came from the process: the turn must learn that it is over.
+            logger.exception("the agent's output could not be followed")
+            cause = AgentProcessFailed(
+                "the agent process said something that can't be followed",
                 remedy="send the message again",
             )
         self._ready = False
@@ -111,6 +117,18 @@ class ChannelTransport(Transport):
         if cause is not None:
             # Fails what the SDK is waiting for, such as an initialise that will never be answered.
             raise cause
+
+    async def _controls(self) -> AsyncIterator[dict[str, Any]]:
+        async for chunk in self._channel.chunks():
+            for start in range(0, len(chunk), _PIECE_BYTES):
+                for admitted in self._wire.feed(chunk[start : start + _PIECE_BYTES]):
+                    if (control := await self._take(admitted)) is not None:
+                        yield control
+                # A socket that always has more never makes its reader wait: others would.
+                await asyncio.sleep(0)
+        for admitted in self._wire.finish():
+            if (control := await self._take(admitted)) is not None:
+                yield control
 
     async def _take(self, admitted: Admitted) -> dict[str, Any] | None:
         match admitted:

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import orjson
 
@@ -21,6 +21,12 @@ MAX_LINE_BYTES: Final = 16 * 1024 * 1024
 MAX_DEPTH: Final = 100
 MAX_OPEN_REQUESTS: Final = 256
 MAX_MIRROR_BYTES: Final = 256 * 1024 * 1024
+MAX_CONTROL_BYTES: Final = 128 * 1024 * 1024
+"""Of all control requests of a turn together: each may be kept, shown and stored."""
+MAX_OPEN_BYTES: Final = 32 * 1024 * 1024
+"""Of the control requests that are open at once."""
+MAX_NAME_CHARS: Final = 256
+"""Of a tool's name, and of every id."""
 MAX_CONTENT_BYTES: Final = 256 * 1024 * 1024
 MAX_SUBAGENTS: Final = 1000
 MAX_VALUES: Final = 1024 * 1024
@@ -80,11 +86,17 @@ class Wire:
         self._pending = bytearray()
         self._skipping = False
         self._ours: set[str] = set()
-        self._theirs: set[str] = set()
+        self._theirs: dict[str, int] = {}
+        self._control_bytes = 0
         self._mirrored_bytes = 0
         self._content_bytes = 0
         self._subagents: set[str] = set()
         self._objections: Counter[str] = Counter()
+
+    @property
+    def is_owed_an_answer(self) -> bool:
+        """Whether the process has not answered something that we asked it."""
+        return bool(self._ours)
 
     def sent(self, line: str) -> None:
         """Note a line that goes to the process, so that only answers to it are admitted."""
@@ -96,7 +108,7 @@ class Wire:
         if kind == "control_request":
             self._ours.add(str(frame.get("request_id")))
         elif kind == "control_response":
-            self._theirs.discard(str(frame.get("response", {}).get("request_id")))
+            self._theirs.pop(str(frame.get("response", {}).get("request_id")), None)
 
     def feed(self, chunk: bytes) -> Iterator[Admitted]:
         """Take in a piece of output; give what it completed."""
@@ -158,7 +170,7 @@ class Wire:
         if kind in _CONTENT_TYPES:
             yield from self._content(frame, size)
         elif kind == "control_request":
-            yield from self._request(frame)
+            yield from self._request(frame, size)
         elif kind == "control_response":
             yield from self._answer(frame)
         elif kind == "control_cancel_request":
@@ -190,22 +202,30 @@ class Wire:
     def _cancellation(self, frame: dict[str, Any]) -> Iterator[Admitted]:
         request_id = frame.get("request_id")
         if isinstance(request_id, str) and request_id in self._theirs:
-            self._theirs.discard(request_id)
+            del self._theirs[request_id]
             yield Control(frame)
 
-    def _request(self, frame: dict[str, Any]) -> Iterator[Admitted]:
+    def _request(self, frame: dict[str, Any], size: int) -> Iterator[Admitted]:
         request, request_id = frame.get("request"), frame.get("request_id")
-        if not isinstance(request, dict) or not isinstance(request_id, str):
+        if not isinstance(request, dict) or not _is_name(request_id):
             yield from self._object("bad_request", "a control request without its parts")
         elif str(request.get("subtype")) not in _REQUEST_SUBTYPES:
             yield from self._object("request_not_allowed", "a control request of another kind")
-        elif request_id in self._theirs or len(self._theirs) >= MAX_OPEN_REQUESTS:
+        elif request_id in self._theirs or not self._has_room(size):
             yield from self._object("too_many_requests", "a control request beyond the limit")
         elif not _has_shape(request):
             yield from self._object("bad_request", "a control request without its parts")
         else:
-            self._theirs.add(request_id)
+            self._theirs[request_id] = size
+            self._control_bytes += size
             yield Control(frame)
+
+    def _has_room(self, size: int) -> bool:
+        return (
+            len(self._theirs) < MAX_OPEN_REQUESTS
+            and sum(self._theirs.values()) + size <= MAX_OPEN_BYTES
+            and self._control_bytes + size <= MAX_CONTROL_BYTES
+        )
 
     def _mirror(self, frame: dict[str, Any], size: int) -> Iterator[Admitted]:
         entries, path = frame.get("entries"), frame.get("filePath")
@@ -252,10 +272,15 @@ def _parse(line: bytes) -> dict[str, Any] | None:
         if b"\\u" not in line:
             return None
         try:
-            frame = json.loads(_escape_lone_surrogates(json.loads(line)))
+            replaced = _escape_lone_surrogates(json.loads(line, parse_constant=_refuse))
+            frame = orjson.loads(replaced)
         except (ValueError, RecursionError):
             return None
     return frame if isinstance(frame, dict) else None
+
+
+def _refuse(constant: str) -> object:
+    raise ValueError(f"{constant} is no JSON")
 
 
 def _escape_lone_surrogates(value: object) -> str:
@@ -279,12 +304,25 @@ def _too_deep(frame: object) -> bool:
 
 def _has_shape(request: Mapping[str, Any]) -> bool:
     if request.get("subtype") == "can_use_tool":
-        return isinstance(request.get("tool_name"), str) and isinstance(request.get("input"), dict)
+        return (
+            _is_name(request.get("tool_name"))
+            and isinstance(request.get("input"), dict)
+            and _is_name_or_none(request.get("tool_use_id"))
+        )
     hook_input = request.get("input")
     return (
-        isinstance(request.get("callback_id"), str)
+        _is_name(request.get("callback_id"))
         and isinstance(hook_input, dict)
-        and isinstance(hook_input.get("tool_name"), str)
+        and _is_name(hook_input.get("tool_name"))
         and isinstance(hook_input.get("tool_input"), dict)
-        and isinstance(request.get("tool_use_id"), str | None)
+        and _is_name_or_none(hook_input.get("agent_id"))
+        and _is_name_or_none(request.get("tool_use_id"))
     )
+
+
+def _is_name(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and len(value) <= MAX_NAME_CHARS
+
+
+def _is_name_or_none(value: object) -> bool:
+    return value is None or _is_name(value)

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any, Final, Self
 from uuid import uuid4
@@ -32,6 +32,7 @@ from supervisor.sessions.plan import (
     SessionFacts,
     Terms,
     TurnPlan,
+    check_message,
     floors_of,
     plan_turn,
     trust_of_message,
@@ -110,11 +111,18 @@ class Conversations:
                 where="agentPath",
                 remedy="leave it out, or give systemPrompt",
             )
+        message = Message(
+            text=request.message,
+            model=request.model,
+            system_prompt=request.system_prompt,
+            initial_context=request.initial_context,
+        )
+        check_message(message)
         turn_id = new_turn_id()
         session_id = _named_session(request) or new_session_id()
         lane = await self._lanes.enter(session_id, turn_id)
         try:
-            return await self._begin(request, lane)
+            return await self._begin(request, message, lane)
         except BaseException:
             self._lanes.leave(lane)
             raise
@@ -165,19 +173,16 @@ class Conversations:
         if raised:
             lane.stop.tell(f"a floor was raised while the turn ran: {'; '.join(raised)}")
 
-    async def _begin(self, request: MessageRequest, lane: Lane) -> TurnStarted:
+    async def _begin(self, request: MessageRequest, message: Message, lane: Lane) -> TurnStarted:
         session, warning = await self._session(request, lane.session_id)
         workspace = await self._stores.workspaces.get(session.workspace)
         policy = self._house.policy()
-        facts = self._facts(session, workspace, policy)
+        facts, moved = self._facts(session, workspace, policy)
         trust = trust_of_message(facts, self._house.floor, request.trust_level)
         plan = plan_turn(
             turn_id=lane.turn_id,
-            message=Message(
-                text=request.message,
-                model=request.model or session.model or self._house.default_model,
-                system_prompt=request.system_prompt,
-                initial_context=request.initial_context,
+            message=replace(
+                message, model=message.model or session.model or self._house.default_model
             ),
             facts=facts,
             trust=trust,
@@ -194,7 +199,7 @@ class Conversations:
         lane.level = trust.effective
         await self._record("floor", lane, plan.opening().trust.model_dump(mode="json"))
         opening = await self._log.append(session.id, lane.turn_id, plan.opening())
-        if warning is not None:
+        if warning := warning or moved:
             await self._log.append(
                 session.id, lane.turn_id, WarningEvent(code="working_directory", message=warning)
             )
@@ -253,13 +258,14 @@ class Conversations:
 
     def _facts(
         self, session: SessionRow, workspace: WorkspaceRow, policy: CompiledPolicy
-    ) -> SessionFacts:
+    ) -> tuple[SessionFacts, str | None]:
+        """The session as it is now, and a warning if its folder is no longer there."""
         vault = self._house.vault
-        cwd, _ = resolve_working_directory(vault, session.working_directory, policy.hidden)
+        cwd, warning = resolve_working_directory(vault, session.working_directory, policy.hidden)
         pointer = stored_pointer(session.transcript_path, session.id) or transcript_pointer(
             vault, cwd, session.id
         )
-        return SessionFacts(
+        facts = SessionFacts(
             session_id=session.id,
             vault=PurePosixPath(vault),
             level=session.trust_level,
@@ -272,6 +278,7 @@ class Conversations:
             transcript_exists=has_content(vault / pointer),
             working_directory=cwd,
         )
+        return facts, warning
 
     async def _play(self, plan: TurnPlan, runtime: Runtime, lane: Lane) -> None:
         heard = Heard()

@@ -4,6 +4,7 @@ Pure and total: everything that can be known before the first effect is decided 
 `turn.py` performs and decides nothing.
 """
 
+import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final, TypeVar
@@ -26,6 +27,8 @@ from supervisor.trust.resolve import Trust, resolve_trust
 
 MAX_MESSAGE_CHARS: Final = 4 * 1024 * 1024
 _CHARS_PER_TOKEN = 4
+_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/\[\]-]{0,199}")
+"""A model's name becomes an argument of the CLI's, so it is short and looks like no option."""
 
 Number = TypeVar("Number", int, float)
 
@@ -128,6 +131,25 @@ def trust_of_message(facts: SessionFacts, server: TrustLevel, asked: TrustLevel 
     )
 
 
+def check_message(message: Message) -> None:
+    """Refuse what can't be sent in any session, before one is made. Raises InvalidRequest."""
+    for where, text in (
+        ("message", message.text),
+        ("systemPrompt", message.system_prompt),
+        ("initialContext", message.initial_context),
+        ("model", message.model),
+    ):
+        if text is not None and _has_half_characters(text):
+            raise InvalidRequest("the text isn't valid Unicode", where=where)
+    if message.model and _MODEL.fullmatch(message.model) is None:
+        raise InvalidRequest(
+            "this can't be a model's name",
+            where="model",
+            remedy="give a name of at most 200 letters, digits and . _ : @ / [ ] -",
+        )
+    _prompt(message, is_first=True)
+
+
 def plan_turn(
     *,
     turn_id: TurnId,
@@ -187,6 +209,14 @@ def _prompt(message: Message, *, is_first: bool) -> str:
             remedy=f"send at most {MAX_MESSAGE_CHARS}",
         )
     return text
+
+
+def _has_half_characters(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _access(terms: Terms, facts: SessionFacts) -> ModelAccess:

@@ -24,6 +24,8 @@ from supervisor.events.schema import (
     PermissionDeniedEvent,
     Spending,
     TextEvent,
+    ThinkingEvent,
+    ToolResultEvent,
     ToolUseEvent,
     UserMessageEvent,
 )
@@ -31,7 +33,8 @@ from supervisor.runtimes.contract import Receipt, Run, RunResult, Runtime, ToolG
 from supervisor.sessions.plan import TurnPlan
 
 _PARTIAL_CHARS: Final = 1024 * 1024
-_AHEAD_EVENTS: Final = 256
+_AHEAD_CHARS: Final = 4 * 1024 * 1024
+_EVENT_CHARS: Final = 4096
 _UNAUTHORISED: Final = frozenset({401, 403})
 
 Say = Callable[[Event], Awaitable[object]]
@@ -180,20 +183,42 @@ async def _ahead(say: Say) -> AsyncIterator[Say]:
     (docs/performance.md). Tasks begin in the order they were made in, and `say` queues the event
     before it waits for anything.
     """
-    under_way: deque[asyncio.Task[object]] = deque()
+    under_way: deque[tuple[asyncio.Task[object], int]] = deque()
+    ahead = 0
+
+    async def wait_for_one() -> None:
+        nonlocal ahead
+        task, size = under_way.popleft()
+        ahead -= size
+        await task
 
     async def tell(event: Event) -> None:
-        while len(under_way) >= _AHEAD_EVENTS or (under_way and under_way[0].done()):
-            await under_way.popleft()
-        under_way.append(asyncio.ensure_future(say(event)))
+        nonlocal ahead
+        size = _size(event)
+        while under_way and (ahead + size > _AHEAD_CHARS or under_way[0][0].done()):
+            await wait_for_one()
+        ahead += size
+        under_way.append((asyncio.create_task(_said(say, event)), size))
 
     try:
         yield tell
         while under_way:
-            await under_way.popleft()
+            await wait_for_one()
     finally:
-        if under_way:
-            await asyncio.wait(under_way)
+        await asyncio.gather(*(task for task, _ in under_way), return_exceptions=True)
+
+
+async def _said(say: Say, event: Event) -> object:
+    return await say(event)
+
+
+def _size(event: Event) -> int:
+    """About how much memory it holds, in characters; generous where that isn't quickly known."""
+    if isinstance(event, TextEvent | ThinkingEvent):
+        return _EVENT_CHARS + len(event.delta) + len(event.content or "")
+    if isinstance(event, ToolResultEvent):
+        return _EVENT_CHARS + len(event.content)
+    return _AHEAD_CHARS // 8
 
 
 def _failure(result: RunResult, *, over_budget: bool) -> TurnFailed:

@@ -41,12 +41,19 @@ def private_folder(path: Path) -> Path:
 
 
 def _made_once(path: Path, content: str) -> str:
+    """The file's content; made whole or not at all, so that a kill in between leaves none."""
+    if os.path.lexists(path):
+        return _private_content(path)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        with open(os.open(path, flags, 0o600), "w", encoding="ascii") as file:  # noqa: PTH123
+        with open(os.open(draft, flags, 0o600), "w", encoding="ascii") as file:  # noqa: PTH123
             file.write(content + "\n")
+        path.hardlink_to(draft)
     except FileExistsError:
         return _private_content(path)
+    finally:
+        draft.unlink(missing_ok=True)
     return content
 
 

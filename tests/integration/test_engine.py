@@ -64,7 +64,7 @@ async def test_a_tag_is_an_image_id_and_an_unknown_one_is_missing(engine: Engine
     assert (await engine.image_id()).startswith("sha256:")
     with pytest.raises(ImageMissing) as missing:
         await engine.image_id("trustfloor/no-such-image:latest")
-    assert "scripts/runner-image" in (missing.value.remedy or "")
+    assert "scripts/images" in (missing.value.remedy or "")
 
 
 async def test_a_container_of_an_image_that_is_gone_is_refused_as_missing(engine: Engine) -> None:
@@ -126,7 +126,7 @@ async def test_a_socket_that_is_not_there_is_named_with_what_mends_it(folder: Pa
     async with Engine(str(folder / "none.sock")) as engine:
         with pytest.raises(EngineUnreachable, match="doesn't exist") as failure:
             await engine.info()
-    assert "dockerd" in (failure.value.remedy or "")
+    assert "scripts/engine" in (failure.value.remedy or "")
 
 
 async def test_a_socket_that_nobody_listens_on_is_told_apart(folder: Path) -> None:

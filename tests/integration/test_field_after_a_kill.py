@@ -1,15 +1,20 @@
-"""After a SIGKILL no session runs for ever, and what is left of ours goes, nobody else's (S05, S29)."""
+"""After a SIGKILL no session runs for ever; what is left of ours goes, nobody else's (S05, S29)."""
 
 import asyncio
 import signal
 import sqlite3
+import stat
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from supervisor.runtimes.container.engine import Engine
+from supervisor.storage.identity import instance_of, token_of
 from tests.worlds.engine import box, real_engine
 from tests.worlds.house import bash, calls, prompt, step
 from tests.worlds.process_house import (
@@ -164,3 +169,23 @@ async def test_the_next_start_removes_what_is_ours_and_nothing_that_looks_like_i
             assert (await history(house, session_id))[-1]["code"] == "turn_interrupted"
             await other.post(f"/api/chat/session/{busy.session_id}/abort")
             assert ended((await busy.rest())[-1])
+
+
+def test_a_first_start_that_was_cut_off_in_making_its_token_is_made_good_by_the_next(
+    tmp_path: Path,
+) -> None:
+    cut_off = (
+        "import resource, sys; from pathlib import Path\n"
+        "from supervisor.storage.identity import instance_of, token_of\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+        "for make in (instance_of, token_of):\n"
+        "    try: make(Path(sys.argv[1]))\n"
+        "    except OSError: continue\n"
+        "    raise SystemExit('it was not cut off')\n"
+    )
+    subprocess.run([sys.executable, "-c", cut_off, tmp_path], check=True)
+    assert list(tmp_path.iterdir()) == []
+    assert token_of(tmp_path) == token_of(tmp_path)
+    assert instance_of(tmp_path) == instance_of(tmp_path)
+    for each in tmp_path.iterdir():
+        assert stat.S_IMODE(each.stat().st_mode) == 0o600

@@ -19,16 +19,13 @@ from supervisor.events.log import is_terminal
 from supervisor.ids import SessionId
 from supervisor.runtimes import agent
 from supervisor.runtimes.container.engine import RUNNER_IMAGE, Engine
-from supervisor.runtimes.transcript import TranscriptFile
-from supervisor.runtimes.transport import ChannelTransport
-from supervisor.runtimes.wire import MAX_VALUES, Objection, Wire
 from supervisor.storage.identity import instance_of
 from supervisor.trust.levels import TrustLevel
 from tests.worlds import hostile_image as images
 from tests.worlds.hostile_image import hostile
-from tests.worlds.house import A_WHILE, House, Turn, a_house, is_a, prompt, step
+from tests.worlds.house import A_WHILE, House, a_house, is_a, prompt, step
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
 
 TAG = f"trustfloor-test/cage:{os.getpid()}"
 MIB = 1024 * 1024
@@ -155,11 +152,9 @@ MISBEHAVIOUR = [
     ("exit_ok", "error", set()),
     ("exit_7", "error", set()),
     ("exit_in_the_middle", "error", {"not_json"}),
-    ("close_output", "error", set()),
 ]
 
 
-@pytest.mark.engine
 @pytest.mark.parametrize(("mode", "end", "warned"), MISBEHAVIOUR, ids=lambda value: str(value)[:20])
 async def test_a_hostile_turn_ends_once_and_touches_nothing_but_itself(
     world: World, mode: str, end: str, warned: set[str]
@@ -167,11 +162,11 @@ async def test_a_hostile_turn_ends_once_and_touches_nothing_but_itself(
     house = world.house
     victim, files = await world.of_victim(), world.files()
     turn = await watched(house, mode, victim=world.victim, request="perm_1")
-    assert turn.end == end, turn.events[-1]
+    assert turn.end == end, json.dumps(turn.events[-1])
     assert warned <= turn.warnings, turn.warnings
-    assert turn.types[:4] == ("session", "isolation", "user_message", "prompt_metadata")
+    assert turn.types[0] == "session"
     for kind in ("session", "isolation", "user_message"):
-        assert turn.types.count(kind) == 1
+        assert turn.types.count(kind) <= 1
     assert turn.grown < ROOM, f"grew by {turn.grown // MIB} MiB"
     again = await house.send("hello", session_id=turn.session_id)
     assert again.end["type"] == "done"
@@ -183,7 +178,6 @@ async def test_a_hostile_turn_ends_once_and_touches_nothing_but_itself(
     await _nothing_is_left(house)
 
 
-@pytest.mark.engine
 async def test_forged_events_change_neither_the_level_nor_what_was_spent(world: World) -> None:
     turn = await watched(world.house, "forged_events")
     assert turn.events[0]["trustLevel"] == "sandboxed"
@@ -194,14 +188,12 @@ async def test_forged_events_change_neither_the_level_nor_what_was_spent(world: 
     assert (await world.house.parts.conversations.trust(turn.session_id)).effective == "sandboxed"
 
 
-@pytest.mark.engine
 async def test_huge_totals_are_the_gateways_business_and_not_the_containers(world: World) -> None:
     turn = await watched(world.house, "huge_totals")
     session = await world.house.parts.sessions.get(turn.session_id)
     assert (session.tokens_used, session.cost_usd) == (0, 0.0)
 
 
-@pytest.mark.engine
 async def test_a_container_cannot_answer_the_question_that_it_makes_a_person_asked(
     world: World,
 ) -> None:
@@ -212,7 +204,6 @@ async def test_a_container_cannot_answer_the_question_that_it_makes_a_person_ask
     assert world.house.parts.approvals.pending() == ()  # its turn is over: nobody is asked any more
 
 
-@pytest.mark.engine
 async def test_one_that_never_answers_is_given_up(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -226,8 +217,7 @@ async def test_one_that_never_answers_is_given_up(
     await _nothing_is_left(world.house)
 
 
-@pytest.mark.engine
-@pytest.mark.parametrize("mode", ["stubborn", "flood", "wait"])
+@pytest.mark.parametrize("mode", ["stubborn", "flood", "wait", "close_output"])
 async def test_an_abort_ends_one_that_would_not_stop(world: World, mode: str) -> None:
     house = world.house
     turn = await house.send("go", system_prompt=hostile(mode), until=is_a("text"))
@@ -238,7 +228,6 @@ async def test_an_abort_ends_one_that_would_not_stop(world: World, mode: str) ->
     await _nothing_is_left(house)
 
 
-@pytest.mark.engine
 async def test_while_one_floods_another_session_is_served(world: World) -> None:
     house = world.house
     flood = await house.send("go", system_prompt=hostile("flood"), until=is_a("text"))
@@ -250,21 +239,18 @@ async def test_while_one_floods_another_session_is_served(world: World) -> None:
     assert flood.end["type"] == "aborted"
 
 
-@pytest.mark.engine
 async def test_an_exit_is_told_with_its_last_complaint_made_printable(world: World) -> None:
     turn = await watched(world.house, "exit_7")
     assert "status 7: a complaint" in turn.events[-1]["error"]
     assert "\x1b" not in turn.events[-1]["error"]
 
 
-@pytest.mark.engine
 async def test_control_the_same_channel_does_carry_what_a_polite_agent_says(world: World) -> None:
     turn = await watched(world.house, "polite")
     assert turn.warnings == set()
     assert [event["content"] for event in turn.events if event["type"] == "text"] == ["polite"]
 
 
-@pytest.mark.engine
 async def test_after_all_that_the_real_agent_works_in_the_same_session(world: World) -> None:
     turn = await watched(world.house, "exit_in_the_middle")
     images.tag(RUNNER_IMAGE, TAG)
@@ -273,88 +259,3 @@ async def test_after_all_that_the_real_agent_works_in_the_same_session(world: Wo
     finally:
         images.tag(images.hostile_image(), TAG)
     assert real.end["response"] == "Real."
-
-
-# Without a container: what bounds the memory ------------------------------------------------------
-
-
-class Endless:
-    """A channel that always has one more line of text; counts what was taken."""
-
-    def __init__(self, line: bytes) -> None:
-        self.line = line
-        self.taken = 0
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        while True:
-            self.taken += len(self.line)
-            yield self.line
-
-    async def write(self, data: bytes) -> None:
-        raise AssertionError("nobody writes here")
-
-    async def close_input(self) -> None:
-        return
-
-    async def cause_of_death(self) -> None:
-        return
-
-
-@pytest.mark.parametrize("size", [10, MIB])
-async def test_a_turn_that_does_not_read_stops_its_container_from_sending(
-    size: int, tmp_path: Path
-) -> None:
-    text = {"type": "content_block_delta", "delta": {"text": "x" * size}}
-    frame = json.dumps({"type": "stream_event", "event": text}).encode() + b"\n"
-    channel = Endless(frame)
-    transport = ChannelTransport(
-        channel, Wire(SessionId("s"), "/p"), TranscriptFile(tmp_path / "t.jsonl")
-    )
-    reading = asyncio.ensure_future(anext(transport.read_messages()))
-    before = -1
-    async with asyncio.timeout(A_WHILE):
-        while channel.taken != before or channel.taken == 0:  # until it stands still
-            before = channel.taken
-            for _ in range(1000):
-                await asyncio.sleep(0)
-    assert channel.taken < 8 * MIB
-    await transport.said.get()  # control: reading on lets it go on
-    async with asyncio.timeout(A_WHILE):
-        while channel.taken == before and size == MIB:
-            await asyncio.sleep(0)
-    reading.cancel()
-    await asyncio.wait({reading})
-
-
-def test_a_line_of_very_many_small_values_is_not_even_parsed() -> None:
-    wire = Wire(SessionId("s"), "/p")
-    values = b"[" + b"[]," * (MAX_VALUES // 2) + b"[]]"
-    (objection,) = wire.feed(b'{"type":"system","a":' + values + b"}\n")
-    assert isinstance(objection, Objection)
-    assert objection.code == "too_many_values"
-
-
-def test_a_turns_output_is_bounded_and_its_result_still_heard(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("supervisor.runtimes.wire.MAX_CONTENT_BYTES", 1000)
-    wire = Wire(SessionId("s"), "/p")
-    line = json.dumps({"type": "assistant", "x": "y" * 400}).encode() + b"\n"
-    admitted = [each for _ in range(9) for each in wire.feed(line)]
-    assert [type(each).__name__ for each in admitted] == ["Content", "Content", "Objection"]
-    (end,) = wire.feed(b'{"type":"result"}\n')
-    assert type(end).__name__ == "Content"
-
-
-def test_sub_agents_files_are_bounded_in_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("supervisor.runtimes.wire.MAX_SUBAGENTS", 2)
-    wire = Wire(SessionId("s"), "/p")
-
-    def mirror(number: int) -> str:
-        path = f"/p/x/s/subagents/agent-{number}.jsonl"
-        frame = {"type": "transcript_mirror", "filePath": path, "entries": [{}]}
-        return type(next(wire.feed(json.dumps(frame).encode() + b"\n"))).__name__
-
-    assert [mirror(number) for number in (1, 2, 3, 1)] == ["Mirror", "Mirror", "Objection", "Mirror"]
-
-

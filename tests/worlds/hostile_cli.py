@@ -77,7 +77,7 @@ class Agent:
                     response={
                         "subtype": "success",
                         "request_id": frame["request_id"],
-                        "response": {},
+                        "response": {"hook_on_failure_supported": True, "hooks_applied": True},
                     },
                 )
             elif frame.get("type") == "user":
@@ -206,9 +206,9 @@ class Agent:
 
     def do_many_lines(self):
         junk = b'{"type":"nonsense","n":0}\n' * 4096
-        for _ in range(100 * MIB // len(junk) // 8):
+        for _ in range(24):
             raw(junk)
-        for _ in range(80):
+        for _ in range(98):
             raw(b'{"type":"nonsense","n":"' + b"x" * MIB + b'"}\n')
         result()
 
@@ -307,6 +307,7 @@ class Agent:
     def do_close_output(self):
         text("half a ")
         os.close(1)
+        os.close(2)
         signal.pause()
 
     def do_stubborn(self):

@@ -27,7 +27,7 @@ class Noted:
     bodies: list[dict[str, Any]] = field(default_factory=list)
 
     def conversations(self) -> list[str]:
-        """Of each request that has tools, all that was said in it so far, system prompt included."""
+        """All that was said up to each request, system prompt included; side requests left out."""
         return [
             json.dumps([body.get("system"), body["messages"]], ensure_ascii=False)
             for body in self.bodies

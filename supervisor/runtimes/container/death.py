@@ -19,7 +19,7 @@ from supervisor.errors import (
     SandboxOutOfMemory,
     TurnFailed,
 )
-from supervisor.runtimes.container.engine import ContainerId, Engine
+from supervisor.runtimes.container.engine import START_ENGINE, ContainerId, Engine
 from supervisor.runtimes.container.spec import Limits
 from supervisor.runtimes.display import last_line
 
@@ -51,11 +51,13 @@ async def cause_of_death(
             if objection is None:
                 await engine.wait(container, WAIT_SECONDS / 2)
             report = await engine.inspect(container)
+            state = (report or {}).get("State") or {}
+            signalled = _is_doubtful(state) and await engine.was_sent_a_signal(container)
     except (EngineUnreachable, EngineRefused, TimeoutError) as error:
         return EngineLost(
             "the container engine went away while the turn ran",
             where=engine.path,
-            remedy=getattr(error, "remedy", None) or "start the engine: dockerd",
+            remedy=getattr(error, "remedy", None) or START_ENGINE,
         )
     if objection is not None:
         return EngineLost(
@@ -65,18 +67,28 @@ async def cause_of_death(
         return SandboxKilled(
             "the sandbox was removed from outside", where=container[:12], remedy=_AGAIN
         )
-    return judge_death(report.get("State") or {}, limits=limits, stderr=stderr)
+    return judge_death(state, limits=limits, stderr=stderr, signalled=signalled)
+
+
+def _is_doubtful(state: Mapping[str, Any]) -> bool:
+    """Whether it fits both an agent out of memory, and a kill from outside after a tool was."""
+    return state.get("OOMKilled") is True and state.get("ExitCode") == _PID_1_KILLED
 
 
 def judge_death(
-    state: Mapping[str, Any], *, limits: Limits, stderr: bytes = b""
+    state: Mapping[str, Any], *, limits: Limits, stderr: bytes = b"", signalled: bool = False
 ) -> TurnFailed | None:
-    """The cause in the engine's `State` of a container; None if it ended by itself and well."""
+    """The cause in the engine's `State` of a container; None if it ended by itself and well.
+
+    `signalled`: somebody asked the engine to signal it, which decides where the state fits both.
+    """
     code = state.get("ExitCode")
     if state.get("Running") or not isinstance(code, int):
         return AgentProcessFailed("the agent closed its output and runs on", remedy=_AGAIN)
     if code == 0:
         return None
+    if signalled and code == _PID_1_KILLED:
+        return SandboxKilled("the sandbox was killed from outside", remedy=_AGAIN)
     if state.get("OOMKilled") is True and code in (_PID_1_KILLED, _CLI_KILLED):
         return SandboxOutOfMemory(
             f"the agent ran into the sandbox's memory limit of {limits.memory_bytes >> 20} MiB",

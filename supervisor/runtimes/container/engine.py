@@ -8,6 +8,7 @@ import asyncio
 import os
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -33,6 +34,14 @@ ContainerId = NewType("ContainerId", str)
 CALL_SECONDS: Final = 8.0
 DEFAULT_SOCKET: Final = "/var/run/docker.sock"
 RUNNER_IMAGE: Final = "trustfloor/runner:latest"
+RUNNER_LABEL: Final = "trustfloor.runner"
+RUNNER_PROTOCOL: Final = "1"
+"""What the runner image and this supervisor say to each other; Dockerfile.runner has it as a label.
+
+Raised with every change to the receipt or the start line that an older peer can't take.
+"""
+START_ENGINE: Final = "run scripts/engine"
+BUILD_IMAGE: Final = "run scripts/images"
 
 _ANSWER_SECONDS: Final = 7.0  # less than a call: its thread ends before its caller gives up
 _THREADS: Final = 32
@@ -120,11 +129,15 @@ class Engine:
         return await self._call(ask)
 
     async def image_id(self, tag: str = RUNNER_IMAGE) -> str:
-        """The id that a tag means now. Raises ImageMissing."""
+        """The id that a tag means now. Raises ImageMissing, also for an image that isn't ours."""
         try:
             image = await self._call(lambda client: client.inspect_image(tag))
         except _Absent:
-            raise _image_missing(tag) from None
+            raise _image_missing(tag, f"there is no image {tag}") from None
+        labels = (image.get("Config") or {}).get("Labels") or {}
+        protocol = labels.get(RUNNER_LABEL)
+        if protocol != RUNNER_PROTOCOL:
+            raise _image_missing(tag, _not_ours(tag, protocol))
         return str(image["Id"])
 
     async def create(self, spec: ContainerSpec) -> ContainerId:
@@ -134,7 +147,7 @@ class Engine:
                 lambda client: client.create_container_from_config(spec.as_api(), spec.name)
             )
         except _Absent:
-            raise _image_missing(spec.image) from None
+            raise _image_missing(spec.image, f"there is no image {spec.image}") from None
         return ContainerId(made["Id"])
 
     async def inspect(self, container: ContainerId) -> dict[str, Any] | None:
@@ -194,6 +207,16 @@ class Engine:
             await self._call(lambda client: client.kill(container, "SIGKILL"))
         except (_Absent, _Conflict):
             return
+
+    async def was_sent_a_signal(self, container: ContainerId) -> bool:
+        """Whether somebody asked the engine to signal it; the kernel's own kills don't count."""
+        until = f"{time.time():.9f}"  # without an end the engine would go on listening
+        wanted = {"container": [container], "event": ["kill"]}
+        return await self._call(
+            lambda client: any(
+                True for _ in client.events(since="0", until=until, filters=wanted, decode=True)
+            )
+        )
 
     async def remove(self, container: ContainerId) -> bool:
         """End and remove it with its volumes, and see that it is gone; False: it was already."""
@@ -280,8 +303,8 @@ class Engine:
 
 _UNREACHABLE: Final[tuple[tuple[type[BaseException], str, str], ...]] = (
     (PermissionError, "is not for this user", "add the user to the group docker"),
-    (FileNotFoundError, "doesn't exist", "start the engine: dockerd"),
-    (ConnectionRefusedError, "has nobody listening", "start the engine: dockerd"),
+    (FileNotFoundError, "doesn't exist", START_ENGINE),
+    (ConnectionRefusedError, "has nobody listening", START_ENGINE),
     (TimeoutError, "accepts and doesn't answer", "restart the engine"),
     (requests.exceptions.Timeout, "accepts and doesn't answer", "restart the engine"),
 )
@@ -318,13 +341,13 @@ def _refusal(error: docker.errors.APIError) -> Exception:
         remedy = "free disk space for the engine: docker system df, docker system prune"
     elif "source path does not exist" in said:
         remedy = (
-            "the engine must see the supervisor's folders at the same paths: mount them alike,"
-            " or run the supervisor on the engine's machine"
+            "the engine finds the supervisor's folders elsewhere: say where, with"
+            " TRUSTFLOOR_ENGINE_PATH_MAP=OUR_FOLDER=ITS_FOLDER, or mount them at the same paths"
         )
     return EngineRefused(f"the engine refused: {said}", where=f"HTTP {status}", remedy=remedy)
 
 
-def _unreachable(path: str, why: str, remedy: str = "start the engine: dockerd") -> TurnFailed:
+def _unreachable(path: str, why: str, remedy: str = START_ENGINE) -> TurnFailed:
     return EngineUnreachable(
         f"the engine's socket {path} {why}",
         where=path,
@@ -332,8 +355,20 @@ def _unreachable(path: str, why: str, remedy: str = "start the engine: dockerd")
     )
 
 
-def _image_missing(tag: str) -> ImageMissing:
-    return ImageMissing(f"there is no image {tag}", where=tag, remedy="run scripts/runner-image")
+def _image_missing(tag: str, message: str) -> ImageMissing:
+    remedy = BUILD_IMAGE
+    if tag != RUNNER_IMAGE and not tag.startswith("sha256:"):
+        remedy += f" and unset TRUSTFLOOR_RUNNER_IMAGE, which names {tag}"
+    return ImageMissing(message, where=tag, remedy=remedy)
+
+
+def _not_ours(tag: str, protocol: str | None) -> str:
+    if protocol is None:
+        return f"{tag} is not a runner image: it lacks the label {RUNNER_LABEL}"
+    return (
+        f"{tag} is another version's runner image: it speaks {RUNNER_LABEL}={protocol},"
+        f" this supervisor {RUNNER_PROTOCOL}"
+    )
 
 
 def _is_timeout(error: BaseException) -> bool:

@@ -1,23 +1,22 @@
 """`sandboxed`: a fresh hardened container for each message, destroyed after it.
 
-The steps, in order: turn folder and socket, view of the vault, create, verify, attach, start,
-receipt, hand over. Each has its undoing on one stack, so whatever step fails, nothing is left.
+The steps, in order: turn folder and socket, empty view of the vault, create, verify, attach, start,
+receipt, hand over. The view is filled in a thread meanwhile, and complete before anything is handed
+over. Each step has its undoing on one stack, so whatever step fails, nothing is left.
 """
 
 import asyncio
-import threading
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Final, TypeVar, cast
 
 from supervisor.clock import Clock
 from supervisor.errors import (
     EngineRefused,
     EngineUnreachable,
     IsolationRefused,
-    VaultUnavailable,
 )
 from supervisor.gateway.door import Gateway
 from supervisor.ids import InstanceId
@@ -35,6 +34,7 @@ from supervisor.runtimes.container.spec import (
     container_spec,
 )
 from supervisor.runtimes.container.start_line import Resume, StartLine, encode
+from supervisor.runtimes.container.turn_view import TurnView
 from supervisor.runtimes.container.vault_view import VaultViews, ViewReport
 from supervisor.runtimes.container.verify import shortfalls
 from supervisor.runtimes.contract import Receipt, RunPlan, ToolGate
@@ -42,6 +42,9 @@ from supervisor.runtimes.turn_folder import TurnFolder, turn_folder
 
 _RECEIPT_SECONDS: Final = 10.0
 _REMOVAL_SECONDS: Final = 8.5
+A = TypeVar("A")
+B = TypeVar("B")
+
 _PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -85,7 +88,10 @@ class ContainerRuntime:
     async def open(self, plan: RunPlan, gate: ToolGate) -> AsyncIterator[AgentRun]:
         """Make a sandbox, measure it, start a CLI in it; leaving the block removes all of it."""
         async with AsyncExitStack() as stack:
-            folder = await stack.enter_async_context(turn_folder(self._sandboxes.turns, plan))
+            folder, image = await together(
+                stack.enter_async_context(turn_folder(self._sandboxes.turns, plan)),
+                self._engine.image_id(self._sandboxes.image),
+            )
             door = await stack.enter_async_context(
                 self._gateway.open_door(
                     session_id=plan.session_id,
@@ -94,17 +100,20 @@ class ContainerRuntime:
                     socket_path=folder.model_socket,
                 )
             )
-            image = await self._engine.image_id(self._sandboxes.image)
-            view, report = await stack.enter_async_context(self._view(plan))
-            spec = self._spec(plan, folder, view, image)
-            container = await stack.enter_async_context(self._container(spec))
-            inspected = await self._verified(spec, container)
-            channel = ContainerChannel(
-                await self._engine.attach(container), self._engine, container, spec.limits
+            view = await stack.enter_async_context(self._view(plan))
+            spec = self._spec(plan, folder, view.folder, image)
+            container = await stack.enter_async_context(self._container(spec, view))
+            channel, inspected = await together(
+                self._attached(stack, container, spec.limits), self._verified(spec, container)
             )
-            await stack.enter_async_context(channel)
-            await self._engine.start(container)
-            receipt = await self._receipt(channel, spec, inspected, folder.nonce, report)
+            # The view is filled while the engine starts the container; the CLI waits for both.
+            receipt, report = await together(
+                self._started(channel, spec, inspected, container, folder.nonce),
+                view.complete(plan.cwd),
+            )
+            receipt = replace(receipt, measured={**receipt.measured, "view": _view_facts(report)})
+            if receipt.shortfalls:
+                raise _refusal(receipt, receipt.shortfalls)
             places = _places(plan, folder)
             await channel.write(encode(_start_line(plan, places)))
             yield await stack.enter_async_context(
@@ -112,31 +121,14 @@ class ContainerRuntime:
             )
 
     @asynccontextmanager
-    async def _view(self, plan: RunPlan) -> AsyncIterator[tuple[Path, ViewReport]]:
-        stop = threading.Event()
-        building = asyncio.ensure_future(
-            asyncio.to_thread(
-                self._views.build,
-                Path(plan.vault),
-                plan.turn_id,
-                plan.deny_list,
-                self._sandboxes.own_files,
-                stop,
-            )
-        )
+    async def _view(self, plan: RunPlan) -> AsyncIterator[TurnView]:
+        # Made here, at once and not in a thread: what is made is also undone.
+        view = TurnView(self._views, plan.turn_id, self._views.reserve(plan.turn_id))
         try:
-            view = await asyncio.shield(building)
-            if not await asyncio.to_thread((view[0] / plan.cwd).is_dir):
-                raise VaultUnavailable(
-                    "the session's working directory isn't in what the sandbox may see",
-                    where=str(plan.cwd),
-                    remedy="give another working directory, or look at the deny list",
-                )
+            view.begin(plan, self._sandboxes.own_files)
             yield view
         finally:
-            stop.set()
-            await asyncio.wait({building})
-            await asyncio.to_thread(self._views.discard, plan.turn_id)
+            await view.discard()
 
     def _spec(self, plan: RunPlan, folder: TurnFolder, view: Path, image: str) -> ContainerSpec:
         return container_spec(
@@ -151,7 +143,7 @@ class ContainerRuntime:
         )
 
     @asynccontextmanager
-    async def _container(self, spec: ContainerSpec) -> AsyncIterator[ContainerId]:
+    async def _container(self, spec: ContainerSpec, view: TurnView) -> AsyncIterator[ContainerId]:
         # A create that is cancelled may still have happened; by its task it is found and removed.
         creating = asyncio.ensure_future(self._engine.create(spec))
         try:
@@ -159,7 +151,8 @@ class ContainerRuntime:
         finally:
             await asyncio.wait({creating})
             if not creating.cancelled() and creating.exception() is None:
-                await self._remove(creating.result())
+                # Side by side: the engine is waited for, the view is our own work.
+                await together(self._remove(creating.result()), view.discard())
 
     async def _remove(self, container: ContainerId) -> None:
         try:
@@ -168,6 +161,13 @@ class ContainerRuntime:
         except (EngineUnreachable, EngineRefused, TimeoutError):
             # The engine is away: the reaper knows the container by its labels when it is back.
             return
+
+    async def _attached(
+        self, stack: AsyncExitStack, container: ContainerId, limits: Limits
+    ) -> ContainerChannel:
+        stream = await self._engine.attach(container)
+        channel = ContainerChannel(stream, self._engine, container, limits)
+        return await stack.enter_async_context(channel)
 
     async def _verified(self, spec: ContainerSpec, container: ContainerId) -> dict[str, object]:
         inspected = await self._engine.inspect(container)
@@ -180,13 +180,23 @@ class ContainerRuntime:
             raise _refusal(receipts.receipt_of({}, inspected, spec, ""), weak)
         return inspected
 
+    async def _started(
+        self,
+        channel: ContainerChannel,
+        spec: ContainerSpec,
+        inspected: dict[str, object],
+        container: ContainerId,
+        nonce: str,
+    ) -> Receipt:
+        await self._engine.start(container)
+        return await self._receipt(channel, spec, inspected, nonce)
+
     async def _receipt(
         self,
         channel: ContainerChannel,
         spec: ContainerSpec,
         inspected: dict[str, object],
         nonce: str,
-        report: ViewReport,
     ) -> Receipt:
         try:
             async with asyncio.timeout(_RECEIPT_SECONDS):
@@ -199,22 +209,26 @@ class ContainerRuntime:
             if cause is not None:
                 raise cause
             measured = {}
-        judged = receipts.receipt_of(measured, inspected, spec, nonce)
-        receipt = Receipt(
-            cage=judged.cage,
-            measured={**judged.measured, "view": _view_facts(report)},
-            shortfalls=judged.shortfalls,
-        )
-        if receipt.shortfalls:
-            raise _refusal(receipt, receipt.shortfalls)
-        return receipt
+        return receipts.receipt_of(measured, inspected, spec, nonce)
+
+
+async def together(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
+    """Both outcomes, waited for side by side; raises the first's error before the second's.
+
+    Neither is left alone: both have ended when this returns or raises.
+    """
+    outcomes = await asyncio.gather(first, second, return_exceptions=True)
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
+    return cast("tuple[A, B]", tuple(outcomes))
 
 
 def _refusal(receipt: Receipt, weak: tuple[str, ...]) -> IsolationRefused:
     return IsolationRefused(
         f"the sandbox is weaker than it must be: {'; '.join(weak)}",
         where="isolation receipt",
-        remedy="run: trustfloor doctor; if the runner image is an old one: scripts/runner-image",
+        remedy="run: trustfloor doctor; if the runner image is an old one, run scripts/images",
         receipt=receipt,
     )
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from supervisor.errors import VaultUnavailable
 from supervisor.policy.deny_list import DenyList
-from supervisor.runtimes.container.view_fill import Filling
+from supervisor.runtimes.container.view_fill import FOLDER_MODE, Filling
 from supervisor.runtimes.container.view_open import OWNER_MAY_ENTER, open_quietly
 from supervisor.runtimes.container.view_scan import Scan, Scanner
 from supervisor.runtimes.container.view_store import ObjectStore
@@ -82,6 +82,26 @@ class VaultViews:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             folder.chmod(0o700)
 
+    def reserve(self, name: str) -> Path:
+        """Make the view's folder, still empty: what is filled later can be mounted by then.
+
+        Raises VaultUnavailable; then there is none.
+        """
+        target = self._path(name)
+        try:
+            target.mkdir(mode=0o700)
+            # A container that has the folder mounted must be able to enter it before it is filled.
+            target.chmod(FOLDER_MODE)
+        except FileExistsError:
+            raise VaultUnavailable(
+                f"There is a view named {name} already.",
+                where=str(target),
+                remedy="restart trustfloor: it removes what a crash left behind",
+            ) from None
+        except OSError as error:
+            raise self._explained(error) from error
+        return target
+
     def build(
         self,
         vault: Path,
@@ -95,19 +115,29 @@ class VaultViews:
         Raises VaultUnavailable if the vault can't be read, there is no room, or `stop` was set;
         then nothing of the view is left.
         """
+        target = self.reserve(name)
+        return target, self.fill(vault, name, deny_list, own_files, stop)
+
+    def fill(
+        self,
+        vault: Path,
+        name: str,
+        deny_list: DenyList,
+        own_files: Collection[Path],
+        stop: threading.Event | None = None,
+    ) -> ViewReport:
+        """Fill the folder that was reserved for the view; otherwise as `build`."""
         target = self._path(name)
-        if target.exists():
-            raise VaultUnavailable(
-                f"There is a view named {name} already.",
-                where=str(target),
-                remedy="restart trustfloor: it removes what a crash left behind",
-            )
-        with _opened_vault(vault) as vault_fd:
-            try:
+        try:
+            with _opened_vault(vault) as vault_fd:
                 scan = self._scan(vault, vault_fd, deny_list, own_files, stop)
-                return target, self._fill_or_make_room(vault_fd, scan, target, stop)
-            except OSError as error:
-                raise self._explained(error) from error
+                return self._fill_or_make_room(vault_fd, scan, target, stop)
+        except OSError as error:
+            self.discard(name)
+            raise self._explained(error) from error
+        except BaseException:
+            self.discard(name)
+            raise
 
     def _scan(
         self,
@@ -153,7 +183,7 @@ class VaultViews:
         try:
             filling.into(target)
         except BaseException:
-            self.discard(target.name)
+            _empty(target)
             raise
         return ViewReport(
             files=filling.files,
@@ -192,6 +222,15 @@ class VaultViews:
         if _VIEW_NAME.match(name) is None:
             raise ValueError(f"not a name for a view: {name!r}")
         return self._views / name
+
+
+def _empty(folder: Path) -> None:
+    """Remove what is in it. The folder itself stays: it may be mounted."""
+    for entry in os.scandir(folder):
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry)
+        else:
+            os.unlink(entry)  # noqa: PTH108
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from supervisor.runtimes.container.view_store import YOUNG_NS, ObjectStore
 from supervisor.runtimes.container.view_tree import Folder, Seen
 
 _ATTEMPTS = 3
-_FOLDER_MODE = 0o755
+FOLDER_MODE = 0o755
 _FILE_MODE = 0o444
 _PROGRAM_MODE = 0o555
 _SOURCE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -55,14 +55,14 @@ class Filling:
         self.omitted: Counter[str] = Counter()
 
     def into(self, target: Path) -> None:
-        """Make the tree at `target`, which must not exist. Raises OSError on a shortage."""
-        target.mkdir(mode=0o700)
+        """Make the tree at `target`, absent or an empty folder. Raises OSError on a shortage."""
+        target.mkdir(mode=0o700, exist_ok=True)
         with opened_folder(self._objects.folder) as self._objects_fd, opened_folder(target) as fd:
             self._fill(self._scan.root, fd)
 
     def _fill(self, folder: Folder, view_fd: int) -> None:
         check_stop(self._stop)
-        os.fchmod(view_fd, _FOLDER_MODE)
+        os.fchmod(view_fd, FOLDER_MODE)
         missing: list[tuple[str, Seen]] = []
         for name, seen in folder.files.items():
             if self._scan.is_hidden(seen):

@@ -2,6 +2,7 @@
 
 import json
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -236,3 +237,86 @@ def test_json_nested_beyond_the_limit_is_left_out() -> None:
     assert [type(each) for each in a_wire().feed(nested(wire.MAX_DEPTH - 2))] == [Content]
     assert codes(list(a_wire().feed(nested(wire.MAX_DEPTH + 1)))) == ["too_deep"]
     assert codes(list(a_wire().feed(nested(100_000)))) == ["not_json"]
+
+
+def test_a_line_of_very_many_small_values_is_not_even_parsed() -> None:
+    target = a_wire()
+    values = b"[" + b"[]," * (wire.MAX_VALUES // 2) + b"[]]"
+    (objection,) = target.feed(b'{"type":"system","a":' + values + b"}\n")
+    assert isinstance(objection, Objection)
+    assert objection.code == "too_many_values"
+
+
+def test_a_turns_output_is_bounded_and_its_result_still_heard(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("supervisor.runtimes.wire.MAX_CONTENT_BYTES", 1000)
+    target = a_wire()
+    line = json.dumps({"type": "assistant", "x": "y" * 400}).encode() + b"\n"
+    admitted = [each for _ in range(9) for each in target.feed(line)]
+    assert [type(each).__name__ for each in admitted] == ["Content", "Content", "Objection"]
+    (end,) = target.feed(b'{"type":"result"}\n')
+    assert type(end).__name__ == "Content"
+
+
+def test_sub_agents_files_are_bounded_in_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("supervisor.runtimes.wire.MAX_SUBAGENTS", 2)
+    target = a_wire()
+
+    def mirror(number: int) -> str:
+        path = f"{PROJECTS}/x/{SESSION}/subagents/agent-{number}.jsonl"
+        frame = {"type": "transcript_mirror", "filePath": path, "entries": [{}]}
+        return type(next(target.feed(json.dumps(frame).encode() + b"\n"))).__name__
+
+    assert [mirror(number) for number in (1, 2, 3, 1)] == [
+        "Mirror",
+        "Mirror",
+        "Objection",
+        "Mirror",
+    ]
+
+
+def test_control_requests_have_a_byte_budget_for_the_turn_and_for_those_that_are_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(wire, "MAX_OPEN_BYTES", 5_000)
+    monkeypatch.setattr(wire, "MAX_CONTROL_BYTES", 9_000)
+    big = {"tool_name": "Write", "tool_input": {"content": "A" * 2_000}}
+
+    def asked(target: Wire, name: str) -> list[type]:
+        return [type(each) for each in target.feed(line(hook(name, input=big)))]
+
+    target = a_wire()
+    assert [asked(target, "a"), asked(target, "b")] == [[Control], [Control]]
+    assert asked(target, "c") == [Objection], "a third open one is too much"
+    for name in "ab":
+        target.sent(json.dumps({"type": "control_response", "response": {"request_id": name}}))
+    assert [asked(target, "d"), asked(target, "e")] == [[Control], [Control]]
+    for name in "de":
+        target.sent(json.dumps({"type": "control_response", "response": {"request_id": name}}))
+    assert asked(target, "f") == [], "the turn's budget is used up, which was said already"
+
+
+@pytest.mark.parametrize(
+    "long",
+    [
+        {"tool_use_id": "A" * 257},
+        {"callback_id": "A" * 257},
+        {"input": {"tool_name": "A" * 257, "tool_input": {}}},
+        {"input": {"tool_name": "Bash", "tool_input": {}, "agent_id": "A" * 257}},
+    ],
+)
+def test_names_and_ids_are_bounded(long: dict[str, object]) -> None:
+    assert codes(fed(hook(**long))) == ["bad_request"]
+    assert codes(fed(hook("r" * 257))) == ["bad_request"]
+
+
+@pytest.mark.parametrize(
+    "number", ["NaN", "Infinity", "-Infinity", "123456789012345678901234567890"]
+)
+def test_the_second_way_to_read_json_admits_no_more_than_the_first(number: str) -> None:
+    raw = b'{"type":"system","x":"\\ud800","n":' + number.encode() + b"}\n"
+    admitted = list(a_wire().feed(raw))
+    frames = [each.frame for each in admitted if isinstance(each, Content)]
+    for frame in frames:
+        orjson.dumps(frame)

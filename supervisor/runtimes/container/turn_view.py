@@ -1,0 +1,61 @@
+"""A turn's view of the vault: its folder from the start, and the filling of it in a thread.
+
+Between `runtime.py`, which mounts the folder while it is still being filled, and `vault_view.py`.
+"""
+
+import asyncio
+import threading
+from collections.abc import Collection
+from pathlib import Path, PurePosixPath
+
+from supervisor.errors import VaultUnavailable
+from supervisor.ids import TurnId
+from supervisor.runtimes.container.vault_view import VaultViews, ViewReport
+from supervisor.runtimes.contract import RunPlan
+
+
+class TurnView:
+    """The view in `folder`, which was reserved for it; `begin` once, `discard` at the end."""
+
+    def __init__(self, views: VaultViews, turn: TurnId, folder: Path) -> None:
+        self.folder = folder
+        self._views = views
+        self._turn = turn
+        self._stop = threading.Event()
+        self._filling: asyncio.Future[ViewReport] | None = None
+        self._discarded = False
+
+    def begin(self, plan: RunPlan, own_files: Collection[Path]) -> None:
+        """Start to fill it with the vault as it is now."""
+        self._filling = asyncio.ensure_future(
+            asyncio.to_thread(
+                self._views.fill,
+                Path(plan.vault),
+                plan.turn_id,
+                plan.deny_list,
+                own_files,
+                self._stop,
+            )
+        )
+
+    async def complete(self, cwd: PurePosixPath) -> ViewReport:
+        """Wait until it is filled. Raises VaultUnavailable, also if it doesn't hold `cwd`."""
+        assert self._filling is not None  # noqa: S101  (begun by whoever made it)
+        report = await asyncio.shield(self._filling)
+        if not await asyncio.to_thread((self.folder / cwd).is_dir):
+            raise VaultUnavailable(
+                "the session's working directory isn't in what the sandbox may see",
+                where=str(cwd),
+                remedy="give another working directory, or look at the deny list",
+            )
+        return report
+
+    async def discard(self) -> None:
+        """End the filling and remove all of it; doing so twice is harmless."""
+        if self._discarded:
+            return
+        self._stop.set()
+        if self._filling is not None:
+            await asyncio.wait({self._filling})
+        await asyncio.to_thread(self._views.discard, self._turn)
+        self._discarded = True

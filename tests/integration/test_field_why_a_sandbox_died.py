@@ -1,0 +1,100 @@
+"""Each way a sandbox dies reaches the person under its own name, with what to do (S06)."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from supervisor.runtimes.container.engine import DEFAULT_SOCKET, Engine
+from tests.worlds.engine import relay
+from tests.worlds.house import House, Turn, a_house, bash, is_a, prompt, step
+from tests.worlds.leftovers import left_of, nothing_left_of
+
+pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
+
+GREEDY = "python3 -c 'block = bytearray(1 << 30)'; echo status $?"
+FULL_MEMORY = "head -c 230M /dev/zero >/tmp/a; head -c 230M /dev/zero >/tmp/b; sleep 600"
+"""Files in memory count towards the limit, and the agent is the largest process by far."""
+
+
+@pytest_asyncio.fixture(name="house", scope="module", loop_scope="module")
+async def house_fixture() -> AsyncIterator[House]:
+    async with a_house(sandbox_memory_mb=448, sandbox_tmp_mb=512) as house:
+        yield house
+
+
+async def goes_on(house: House, turn: Turn) -> None:
+    """The session takes its next message, and nothing is left of the turn that died."""
+    again = await house.send(prompt(step("Fine.")), session_id=turn.session_id)
+    assert again.end["type"] == "done"
+    assert again.events[0]["sessionId"] == turn.session_id
+    await nothing_left_of(house.root / "data", house.root / "run")
+
+
+async def test_an_agent_out_of_memory_is_told_which_limit_and_what_to_do(house: House) -> None:
+    turn = await house.send(prompt(bash(FULL_MEMORY), step("x")))
+    assert turn.end["code"] == "sandbox_out_of_memory", turn.end
+    assert "448 MiB" in turn.end["error"]
+    assert turn.end["where"] == "TRUSTFLOOR_SANDBOX_MEMORY_MB"
+    assert "raise the limit" in turn.end["remedy"]
+    await goes_on(house, turn)
+
+
+async def test_a_tool_out_of_memory_fails_alone_and_the_turn_is_done(house: House) -> None:
+    turn = await house.send(prompt(bash(GREEDY), step("It did not fit.")))
+    assert "status 137" in turn.results()[0]
+    assert turn.end["type"] == "done", turn.end
+    assert turn.end["response"] == "It did not fit."
+    await goes_on(house, turn)
+
+
+async def test_a_sandbox_killed_from_outside_is_not_called_memory(house: House) -> None:
+    turn = await house.send(prompt(bash("sleep 600"), step("x")), until=is_a("tool_use"))
+    (container,) = (await left_of(house.root / "data", house.root / "run")).containers
+    async with Engine() as engine:
+        await engine.kill(container)
+    await turn.go_on()
+    assert turn.end["code"] == "sandbox_killed", turn.end
+    assert "killed from outside" in turn.end["error"]
+    assert "memory" not in turn.end["error"]
+    assert turn.end["remedy"] == "send the message again"
+    await goes_on(house, turn)
+
+
+async def test_a_kill_from_outside_is_not_memory_though_a_tool_ran_out_of_it_before(
+    house: House,
+) -> None:
+    message = prompt(bash(GREEDY), bash("sleep 600"), step("x"))
+    turn = await house.send(message, until=is_a("tool_result"))
+    assert "status 137" in turn.end["content"]
+    await turn.go_on(is_a("tool_use"))
+    (container,) = (await left_of(house.root / "data", house.root / "run")).containers
+    async with Engine() as engine:
+        await engine.kill(container)
+    await turn.go_on()
+    assert turn.end["code"] == "sandbox_killed", turn.end
+    await goes_on(house, turn)
+
+
+async def test_an_agent_that_its_own_tool_killed_was_not_killed_from_outside(house: House) -> None:
+    kill = "kill -9 $(pgrep -o -f /opt/trustfloor/claude || echo $PPID); sleep 600"
+    turn = await house.send(prompt(bash(kill), step("x")))
+    assert turn.end["code"] == "agent_process_failed", turn.end
+    assert "inside the sandbox by SIGKILL" in turn.end["error"]
+    await goes_on(house, turn)
+
+
+async def test_an_engine_lost_in_the_turn_is_told_and_the_next_message_finds_it_again() -> None:
+    with relay(DEFAULT_SOCKET) as engine:
+        async with a_house(engine_socket=engine.path) as house:
+            turn = await house.send(prompt(bash("sleep 600"), step("x")), until=is_a("tool_use"))
+            engine.cut()
+            await turn.go_on()
+            assert turn.end["code"] == "engine_lost", turn.end
+            assert "scripts/engine" in turn.end["remedy"]
+            away = await house.send(prompt(step("x")), session_id=turn.session_id)
+            assert away.end["code"] == "engine_unreachable", away.end
+            assert str(engine.path) in away.end["error"]
+            assert "scripts/engine" in away.end["remedy"]
+            engine.open()
+            await goes_on(house, turn)

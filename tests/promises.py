@@ -1,0 +1,178 @@
+"""The ledger: what is promised, where the promise comes from, and which tests attack it.
+
+Checked in both directions by `test_promises.py`: a promise names tests that exist, and every file
+of the security suite and of the field reports is named by a promise.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """One promise. `tests` are files below `tests/`, with `::prefix` for some of their tests."""
+
+    id: str
+    sentence: str
+    tests: tuple[str, ...]
+
+
+INVARIANTS: Final = (
+    Promise(
+        "INV-01",
+        "Nothing makes a session run below the strictest floor.",
+        (
+            "security/test_inv_01_floor_core.py",
+            "security/test_inv_01_floor.py",
+            "unit/sessions/test_plan.py::test_no_message_runs_below_any_floor",
+        ),
+    ),
+    Promise(
+        "INV-02",
+        "If the runtime for the effective level is missing, the turn is refused.",
+        ("security/test_inv_02_no_step_down.py",),
+    ),
+    Promise(
+        "INV-03",
+        "Each sandboxed message gets a container of its own, and nothing is left after it.",
+        (
+            "security/test_inv_03_fresh_and_gone.py",
+            "security/test_inv_03_nothing_left_behind.py",
+            "integration/test_kill_nine.py",
+        ),
+    ),
+    Promise(
+        "INV-04",
+        "In a sandbox the vault is read-only, and denied bytes can't be read, come what may.",
+        (
+            "security/test_inv_04_vault_view.py",
+            "security/test_inv_04_masked_vault_whole_turn.py",
+        ),
+    ),
+    Promise(
+        "INV-05",
+        "A sandbox has no network but loopback.",
+        ("security/test_inv_05_no_network.py",),
+    ),
+    Promise(
+        "INV-06",
+        "The API key exists in the gateway only.",
+        (
+            "security/test_inv_06_no_credentials.py",
+            "security/test_inv_06_the_supervisors_own_environment.py",
+            "conformance/test_runtimes.py::test_the_key_is_in_no_environment",
+        ),
+    ),
+    Promise(
+        "INV-07",
+        "A container's output is untrusted input: bounded, checked, pinned to its turn.",
+        ("security/test_inv_07_output_is_hostile.py", "unit/runtimes/test_wire.py"),
+    ),
+    Promise(
+        "INV-08",
+        "The deny list beats every level, grant and setting.",
+        (
+            "security/test_inv_08_deny_beats_all.py",
+            "integration/test_every_tool_passes_the_gate.py",
+        ),
+    ),
+    Promise(
+        "INV-15",
+        "A sandboxed turn begins with a measured receipt; a weak one refuses the message.",
+        ("security/test_inv_15_measured_not_claimed.py",),
+    ),
+    Promise(
+        "INV-17",
+        "Loopback, a token on every route but health, and checked Host and Origin.",
+        ("security/test_inv_17_who_may_call.py",),
+    ),
+)
+
+FIELD_REPORTS: Final = (
+    Promise(
+        "S01",
+        "A quiet stream survives an ordinary proxy, and deltas come apart.",
+        ("integration/test_api_behind_nginx.py",),
+    ),
+    Promise(
+        "S02",
+        "Exotic line breaks never split or forge an event.",
+        ("integration/test_api_streams.py",),
+    ),
+    Promise(
+        "S03",
+        "One turn at a time: the second message gets 409, and no turn is lost.",
+        ("integration/test_field_one_turn_at_a_time.py",),
+    ),
+    Promise(
+        "S04",
+        "A viewer that leaves changes nothing; the turn can be joined again and aborted.",
+        ("integration/test_field_the_viewer_leaves.py",),
+    ),
+    Promise(
+        "S05",
+        "After a kill the next start removes what is provably ours, and nothing else.",
+        (
+            "integration/test_reaper.py",
+            "integration/test_leftover_processes.py",
+            "integration/test_field_after_a_kill.py",
+        ),
+    ),
+    Promise(
+        "S06",
+        "Why a sandbox died is told apart: memory, a kill, the engine.",
+        ("integration/test_field_why_a_sandbox_died.py", "integration/test_engine_death.py"),
+    ),
+    Promise(
+        "S07",
+        "Any path works as a vault's.",
+        ("integration/test_field_odd_vault_paths.py",),
+    ),
+    Promise(
+        "S08",
+        "Isolation that can't be had refuses the turn within seconds, and says what mends it.",
+        ("integration/test_field_no_step_down.py",),
+    ),
+    Promise(
+        "S09",
+        "An approval that comes late is honoured.",
+        ("integration/test_field_late_approvals.py",),
+    ),
+    Promise(
+        "S10",
+        "A session is taken up again wherever it works.",
+        ("integration/test_field_conversations_go_on.py",),
+    ),
+    Promise(
+        "S11",
+        "A question is answered by a person or not at all.",
+        ("integration/test_field_questions.py",),
+    ),
+    Promise(
+        "S12",
+        "Long prompts and messages run.",
+        ("integration/test_field_long_prompts.py",),
+    ),
+    Promise(
+        "S13",
+        "No CLI process is left, and no foreign one is touched.",
+        ("integration/test_field_cli_processes.py",),
+    ),
+    Promise(
+        "S23-S25",
+        "No web page drives the API, whatever Host, Origin or type it sends; no stream is open.",
+        ("security/test_inv_17_who_may_call.py", "integration/test_api_routes.py"),
+    ),
+    Promise(
+        "S29",
+        "After a restart no session is running, and each tells that it was cut off.",
+        ("integration/test_field_after_a_kill.py", "unit/sessions/test_recovery.py"),
+    ),
+    Promise(
+        "S30",
+        "Where the engine sees other paths, the turn is refused and the setting named.",
+        ("integration/test_field_engine_elsewhere.py",),
+    ),
+)
+
+LEDGER: Final = (*INVARIANTS, *FIELD_REPORTS)
