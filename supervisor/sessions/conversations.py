@@ -5,9 +5,11 @@ import logging
 import time
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, Final, Self
 from uuid import uuid4
+
+import orjson
 
 from supervisor.approvals.open_requests import TurnContext
 from supervisor.errors import (
@@ -16,33 +18,39 @@ from supervisor.errors import (
     RuntimeMissing,
     SessionBusy,
     SessionNotFound,
+    ShuttingDown,
     TrustfloorError,
     TurnFailed,
 )
 from supervisor.events.log import EventLog
 from supervisor.events.schema import Event, IsolationEvent, WarningEvent
 from supervisor.ids import SessionId, TurnId, is_session_id, new_session_id, new_turn_id
+from supervisor.observability.logs import fields, log_context
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.runtimes.contract import RunResult, Runtime, ToolGate
 from supervisor.sessions.ending import LastWords, cut_off, failed, last_words
+from supervisor.sessions.floors import Floors
 from supervisor.sessions.house import GateTerms, House, Stores
 from supervisor.sessions.lane import Lane, Lanes
+from supervisor.sessions.memory import SPOKEN, PastTurn, earlier, missed_turns, transcript_for
 from supervisor.sessions.plan import (
     Message,
     SessionFacts,
     Terms,
     TurnPlan,
     check_message,
-    floors_of,
+    check_model,
     plan_turn,
     trust_of_message,
+    with_own_floor,
 )
 from supervisor.sessions.recovery import close_the_books_of_the_dead
 from supervisor.sessions.transcripts import has_content, stored_pointer, transcript_pointer
 from supervisor.sessions.turn import Heard, Stage, perform
 from supervisor.sessions.working_directory import resolve_working_directory
 from supervisor.storage.session_row import NewSession, SessionRow
-from supervisor.storage.workspaces import DEFAULT, WorkspaceRow
+from supervisor.storage.workspaces import DEFAULT
+from supervisor.trust.floor import Floor
 from supervisor.trust.levels import TrustLevel
 from supervisor.trust.resolve import Trust, require_not_looser, resolve_trust
 
@@ -83,13 +91,15 @@ class Conversations:
         self._stores = stores
         self._log = log
         self._lanes = lanes
+        self._floors = Floors(house.floor, stores.workspaces)
         self._stack = AsyncExitStack()
         self._group: asyncio.TaskGroup
+        self._is_stopping = False
 
     async def __aenter__(self) -> Self:
         await self._stack.__aenter__()
         self._group = await self._stack.enter_async_context(asyncio.TaskGroup())
-        self._stack.push_async_callback(self._end_all)
+        self._stack.push_async_callback(self.end_all)
         await close_the_books_of_the_dead(self._stores.turns, self._log)
         return self
 
@@ -103,8 +113,9 @@ class Conversations:
     async def begin(self, request: MessageRequest) -> TurnStarted:
         """Start a turn. Its events, the ending included, go to the session's log.
 
-        Raises SessionNotFound, SessionBusy, InvalidRequest, RuntimeMissing.
+        Raises SessionNotFound, SessionBusy, InvalidRequest, RuntimeMissing, ShuttingDown.
         """
+        self._require_open()
         if request.agent is not None:
             raise InvalidRequest(
                 "agent files aren't supported by this version",
@@ -118,14 +129,49 @@ class Conversations:
             initial_context=request.initial_context,
         )
         check_message(message)
+        check_model(message.model, self._house.policy().gateway.models)
         turn_id = new_turn_id()
         session_id = _named_session(request) or new_session_id()
         lane = await self._lanes.enter(session_id, turn_id)
         try:
+            self._require_open()
             return await self._begin(request, message, lane)
         except BaseException:
             self._lanes.leave(lane)
             raise
+
+    def _require_open(self) -> None:
+        if self._is_stopping:
+            raise ShuttingDown(
+                "the supervisor is stopping", remedy="send it again once it is up again"
+            )
+
+    async def end_all(self) -> None:
+        """Begin no turn any more; give those that run their grace, then stop them.
+
+        When this returns each has written its ending. To be called again does no harm.
+        """
+        self._is_stopping = True
+        for lane in self._lanes.all():
+            if lane.level is not None:
+                await self._lanes.say(lane.session_id, lane.turn_id, self._farewell())
+        try:
+            async with asyncio.timeout(self._house.shutdown_seconds):
+                await self._lanes.empty()
+        except TimeoutError:
+            self.hurry()
+            await self._lanes.empty()
+
+    def hurry(self) -> None:
+        """Stop the turns that run, now; `end_all` needn't wait for them then."""
+        for lane in self._lanes.all():
+            lane.stop.tell("the supervisor was stopped")
+
+    def _farewell(self) -> WarningEvent:
+        return WarningEvent(
+            code="shutting_down",
+            message=f"the supervisor stops in {self._house.shutdown_seconds:.0f} s",
+        )
 
     async def abort(self, session_id: SessionId, reason: str) -> bool:
         """Ask the session's turn to end; False if none runs."""
@@ -138,9 +184,8 @@ class Conversations:
     async def trust(self, session_id: SessionId) -> Trust:
         """The trust that the session's next message would run at."""
         session = await self._stores.sessions.get(session_id)
-        workspace = await self._stores.workspaces.get(session.workspace)
-        floors = floors_of(self._house.floor, workspace.slug, workspace.floor, session.trust_level)
-        return resolve_trust(session.trust_level, floors)
+        floors = await self._floors_of(session)
+        return resolve_trust(session.trust_level, with_own_floor(floors, session.trust_level))
 
     async def set_trust(self, session_id: SessionId, level: TrustLevel) -> Trust:
         """Change the session's own level. Raises LooserThanFloor, SessionNotFound.
@@ -148,10 +193,7 @@ class Conversations:
         A turn that now runs too loosely is aborted.
         """
         session = await self._stores.sessions.get(session_id)
-        workspace = await self._stores.workspaces.get(session.workspace)
-        require_not_looser(
-            level, floors_of(self._house.floor, workspace.slug, workspace.floor, None)
-        )
+        require_not_looser(level, await self._floors_of(session))
         await self._stores.sessions.update(session_id, trust_level=level)
         await self.floors_changed()
         return await self.trust(session_id)
@@ -175,10 +217,12 @@ class Conversations:
 
     async def _begin(self, request: MessageRequest, message: Message, lane: Lane) -> TurnStarted:
         session, warning = await self._session(request, lane.session_id)
-        workspace = await self._stores.workspaces.get(session.workspace)
         policy = self._house.policy()
-        facts, moved = self._facts(session, workspace, policy)
-        trust = trust_of_message(facts, self._house.floor, request.trust_level)
+        facts, moved = await self._facts(session, policy)
+        if _named_session(request) is None:
+            facts = replace(facts, level=None)
+        trust = trust_of_message(facts, request.trust_level)
+        facts = await self._remembering(facts, trust.effective)
         plan = plan_turn(
             turn_id=lane.turn_id,
             message=replace(
@@ -206,7 +250,10 @@ class Conversations:
         await self._stores.sessions.increment_message_count(session.id)
         # Whoever raised a floor since it was read above did not see a level on this lane yet.
         await self._stop_if_too_loose(lane)
-        self._group.create_task(self._play(plan, runtime, lane), name=lane.turn_id)
+        with log_context(session_id=session.id, turn_id=lane.turn_id):  # the task's, too
+            known = fields(trust=trust.effective.value, workspace=session.workspace)
+            logger.info("turn began", extra=known)
+            self._group.create_task(self._play(plan, runtime, lane), name=lane.turn_id)
         return TurnStarted(session.id, lane.turn_id, opening.seq - 1)
 
     async def _enter(self, lane: Lane, level: TrustLevel) -> None:
@@ -231,14 +278,13 @@ class Conversations:
                 )
             return session, None
         workspace = await self._stores.workspaces.get(request.workspace or DEFAULT)
-        floors = floors_of(self._house.floor, workspace.slug, workspace.floor, None)
-        trust = resolve_trust(request.trust_level, floors)
         cwd, warning = await asyncio.to_thread(
             resolve_working_directory,
             self._house.vault,
             request.working_directory or workspace.folder,
             self._house.policy().hidden,
         )
+        trust = resolve_trust(request.trust_level, await self._floors.of(workspace.slug, cwd))
         session = await self._stores.sessions.create(
             NewSession(
                 id=session_id,
@@ -256,8 +302,14 @@ class Conversations:
             warning,
         )
 
-    def _facts(
-        self, session: SessionRow, workspace: WorkspaceRow, policy: CompiledPolicy
+    async def _floors_of(self, session: SessionRow) -> tuple[Floor, ...]:
+        cwd, _ = resolve_working_directory(
+            self._house.vault, session.working_directory, self._house.policy().hidden
+        )
+        return await self._floors.of(session.workspace, cwd)
+
+    async def _facts(
+        self, session: SessionRow, policy: CompiledPolicy
     ) -> tuple[SessionFacts, str | None]:
         """The session as it is now, and a warning if its folder is no longer there."""
         vault = self._house.vault
@@ -269,16 +321,32 @@ class Conversations:
             session_id=session.id,
             vault=PurePosixPath(vault),
             level=session.trust_level,
-            workspace=workspace.slug,
-            workspace_floor=workspace.floor,
+            floors=await self._floors.of(session.workspace, cwd),
+            workspace=session.workspace,
             message_count=session.message_count,
             tokens_used=session.tokens_used,
             cost_usd=session.cost_usd,
             transcript=PurePosixPath(vault / pointer),
-            transcript_exists=has_content(vault / pointer),
+            transcript_exists=False,
             working_directory=cwd,
         )
         return facts, warning
+
+    async def _remembering(self, facts: SessionFacts, level: TrustLevel) -> SessionFacts:
+        """The facts with the transcript of this level's side, and what was said on the other."""
+        transcript = transcript_for(facts.transcript, level)
+        # A file that lies in the vault may have come with it: ours are those of sessions that our
+        # own log knows.
+        known = await self._log.last_seq(facts.session_id) > 0
+        exists = known and has_content(Path(transcript))
+        turns = await self._stores.turns.of_session(facts.session_id)
+        past = [PastTurn(turn.id, turn.trust_level) for turn in turns]
+        missed = missed_turns(past, level, resumes=exists)
+        spoken = await self._log.of_types(facts.session_id, SPOKEN) if missed else []
+        said = [orjson.loads(record.data) for record in spoken if record.turn_id in missed]
+        return replace(
+            facts, transcript=transcript, transcript_exists=exists, earlier=earlier(said)
+        )
 
     async def _play(self, plan: TurnPlan, runtime: Runtime, lane: Lane) -> None:
         heard = Heard()
@@ -315,7 +383,9 @@ class Conversations:
         except Exception as fault:  # noqa: BLE001  (a turn's task may not fall silent)
             words = failed(plan.run.session_id, _incident(fault), heard.partial_response)
         finally:
-            await self._close(lane, words or cut_off(plan.run.session_id, heard.partial_response))
+            words = words or cut_off(plan.run.session_id, heard.partial_response)
+            await self._close(lane, words)
+            _note_end(plan, words, time.monotonic() - started)
             await self._house.sweep()
 
     async def _book(self, plan: TurnPlan, heard: Heard, *, answered: bool) -> SessionRow:
@@ -358,25 +428,6 @@ class Conversations:
             )
         )
 
-    async def _end_all(self) -> None:
-        """Give running turns their grace, then stop them; they write their endings themselves."""
-        for lane in self._lanes.all():
-            await self._log.append(
-                lane.session_id,
-                lane.turn_id,
-                WarningEvent(
-                    code="shutting_down",
-                    message=f"the supervisor stops in {self._house.shutdown_seconds:.0f} s",
-                ),
-            )
-        try:
-            async with asyncio.timeout(self._house.shutdown_seconds):
-                await self._lanes.empty()
-        except TimeoutError:
-            for lane in self._lanes.all():
-                lane.stop.tell("the supervisor was stopped")
-            await self._lanes.empty()
-
 
 def _named_session(request: MessageRequest) -> SessionId | None:
     if request.session_id in (None, "", "new"):
@@ -384,6 +435,20 @@ def _named_session(request: MessageRequest) -> SessionId | None:
     if not is_session_id(request.session_id):
         raise SessionNotFound("no session has this id", where=request.session_id)
     return SessionId(request.session_id)
+
+
+def _note_end(plan: TurnPlan, words: LastWords, seconds: float) -> None:
+    known = fields(
+        trust=plan.run.level.value,
+        outcome=words.state,
+        code=words.error_code,
+        duration_ms=round(seconds * 1000),
+    )
+    logger.log(
+        logging.INFO if words.state in {"done", "aborted"} else logging.WARNING,
+        "turn ended",
+        extra=known,
+    )
 
 
 def _title(message: str) -> str:

@@ -5,9 +5,11 @@ Pure and total: everything that can be known before the first effect is decided 
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
-from typing import Final, TypeVar
+from typing import Final, Literal, TypeVar
 
 from supervisor.errors import InvalidRequest
 from supervisor.events.schema import (
@@ -21,14 +23,17 @@ from supervisor.gateway.access import Budget, ModelAccess
 from supervisor.ids import SessionId, TurnId
 from supervisor.policy.deny_list import DenyList
 from supervisor.runtimes.contract import RunPlan
+from supervisor.sessions.memory import CHARS_PER_TOKEN, Earlier, with_earlier
 from supervisor.trust.floor import Floor, FloorSource
 from supervisor.trust.levels import TrustLevel
 from supervisor.trust.resolve import Trust, resolve_trust
 
 MAX_MESSAGE_CHARS: Final = 4 * 1024 * 1024
-_CHARS_PER_TOKEN = 4
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/\[\]-]{0,199}")
 """A model's name becomes an argument of the CLI's, so it is short and looks like no option."""
+_ALIASES = frozenset({"default", "best", "sonnet", "opus", "haiku", "opusplan"})
+"""What the CLI makes a full name of by itself; the gateway judges that one."""
+_LONG_CONTEXT = "[1m]"  # the CLI's own suffix, which it takes off
 
 Number = TypeVar("Number", int, float)
 
@@ -39,9 +44,11 @@ class SessionFacts:
 
     session_id: SessionId
     vault: PurePosixPath
-    level: TrustLevel
+    level: TrustLevel | None
+    """The session's own level; None for one that this message begins."""
+    floors: tuple[Floor, ...]
+    """Everybody else's demands."""
     workspace: str
-    workspace_floor: TrustLevel
     message_count: int
     tokens_used: int
     cost_usd: float
@@ -49,6 +56,8 @@ class SessionFacts:
     transcript_exists: bool
     working_directory: PurePosixPath
     """Relative to the vault, and known to be a folder in it."""
+    earlier: Earlier | None = None
+    """What was said where this transcript doesn't have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +91,10 @@ class TurnPlan:
     run: RunPlan
     trust: Trust
     workspace: str
+    said: str
+    """The person's message."""
     prompt: str
+    """What is handed over: the message, with what was said before where it must come along."""
     resume: SessionResume
 
     @property
@@ -104,30 +116,23 @@ class TurnPlan:
     def prompt_metadata(self) -> PromptMetadataEvent:
         """What the prompt was made of."""
         custom = self.run.system_prompt
-        tokens = len(custom) // _CHARS_PER_TOKEN if custom is not None else 0
+        tokens = len(custom) // CHARS_PER_TOKEN if custom is not None else 0
         return PromptMetadataEvent(
             prompt_source="claude_code_preset" if custom is None else "custom",
             base_prompt_tokens=tokens,
-            total_prompt_tokens=tokens + len(self.prompt) // _CHARS_PER_TOKEN,
+            total_prompt_tokens=tokens + len(self.prompt) // CHARS_PER_TOKEN,
         )
 
 
-def floors_of(
-    server: TrustLevel, workspace: str, workspace_floor: TrustLevel, session: TrustLevel | None
-) -> tuple[Floor, ...]:
-    """Every floor that counts for a session; its own level is one for each of its messages."""
-    floors = (
-        Floor(FloorSource.SERVER, server),
-        Floor(FloorSource.WORKSPACE, workspace_floor, workspace),
-    )
-    return floors if session is None else (*floors, Floor(FloorSource.SESSION, session))
+def with_own_floor(floors: tuple[Floor, ...], level: TrustLevel | None) -> tuple[Floor, ...]:
+    """All floors of a session: its own level is one for each of its messages."""
+    return floors if level is None else (*floors, Floor(FloorSource.SESSION, level))
 
 
-def trust_of_message(facts: SessionFacts, server: TrustLevel, asked: TrustLevel | None) -> Trust:
+def trust_of_message(facts: SessionFacts, asked: TrustLevel | None) -> Trust:
     """The effective trust of one message: what it asks, or else what its session has."""
     return resolve_trust(
-        facts.level if asked is None else asked,
-        floors_of(server, facts.workspace, facts.workspace_floor, facts.level),
+        facts.level if asked is None else asked, with_own_floor(facts.floors, facts.level)
     )
 
 
@@ -150,6 +155,19 @@ def check_message(message: Message) -> None:
     _prompt(message, is_first=True)
 
 
+def check_model(model: str | None, globs: Sequence[str]) -> None:
+    """Refuse a model that the gateway would refuse. None, the CLI's own choice, passes here."""
+    if not model:
+        return
+    name = model.removesuffix(_LONG_CONTEXT)
+    if name not in _ALIASES and not any(fnmatchcase(name, glob) for glob in globs):
+        raise InvalidRequest(
+            f"the model {model!r} is not allowed here",
+            where="model",
+            remedy=f"use one that fits the policy's gateway.models: {', '.join(globs)}",
+        )
+
+
 def plan_turn(
     *,
     turn_id: TurnId,
@@ -159,7 +177,8 @@ def plan_turn(
     terms: Terms,
 ) -> TurnPlan:
     """The plan of one turn. Raises InvalidRequest for a message that can't be sent."""
-    prompt = _prompt(message, is_first=facts.message_count == 0)
+    said = _prompt(message, is_first=facts.message_count == 0)
+    check_model(message.model, terms.models)
     return TurnPlan(
         run=RunPlan(
             session_id=facts.session_id,
@@ -176,7 +195,8 @@ def plan_turn(
         ),
         trust=trust,
         workspace=facts.workspace,
-        prompt=prompt,
+        said=said,
+        prompt=with_earlier(said, facts.earlier),
         resume=_resume(facts),
     )
 
@@ -241,12 +261,15 @@ def _less(one: Number | None, other: Number | None) -> Number | None:
 
 
 def _resume(facts: SessionFacts) -> SessionResume:
-    if not facts.transcript_exists:
-        return SessionResume(method="new", previous_message_count=facts.message_count)
+    exists, before = facts.transcript_exists, facts.earlier
+    method: Literal["new", "sdk_resume", "context_injection"] = "sdk_resume" if exists else "new"
     return SessionResume(
-        method="sdk_resume",
-        sdk_session_valid=True,
-        sdk_resume_attempted=True,
+        method="context_injection" if before is not None else method,
+        sdk_session_valid=exists,
+        sdk_resume_attempted=exists,
+        context_injected=before is not None,
+        messages_injected=before.messages if before is not None else 0,
+        tokens_estimate=before.tokens if before is not None else 0,
         previous_message_count=facts.message_count,
-        loaded_from_disk=True,
+        loaded_from_disk=exists,
     )

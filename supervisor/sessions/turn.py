@@ -5,9 +5,7 @@ the runtime when the plan was made.
 """
 
 import asyncio
-from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -24,8 +22,6 @@ from supervisor.events.schema import (
     PermissionDeniedEvent,
     Spending,
     TextEvent,
-    ThinkingEvent,
-    ToolResultEvent,
     ToolUseEvent,
     UserMessageEvent,
 )
@@ -33,8 +29,6 @@ from supervisor.runtimes.contract import Receipt, Run, RunResult, Runtime, ToolG
 from supervisor.sessions.plan import TurnPlan
 
 _PARTIAL_CHARS: Final = 1024 * 1024
-_AHEAD_CHARS: Final = 4 * 1024 * 1024
-_EVENT_CHARS: Final = 4096
 _UNAUTHORISED: Final = frozenset({401, 403})
 
 Say = Callable[[Event], Awaitable[object]]
@@ -146,10 +140,9 @@ async def _play(plan: TurnPlan, stage: Stage) -> RunResult | TurnFailed:
     say, heard = stage.say, stage.heard
     try:
         async with stage.runtime.open(plan.run, stage.gate) as run:
-            async with _ahead(say) as tell:
-                await tell(_isolation(plan, run.receipt))
-                await tell(UserMessageEvent(content=plan.prompt))
-                await tell(plan.prompt_metadata())
+            await say(_isolation(plan, run.receipt))
+            await say(UserMessageEvent(content=plan.said))
+            await say(plan.prompt_metadata())
             heard.run = run
             try:
                 await run.inject(plan.prompt)
@@ -167,58 +160,11 @@ async def _play(plan: TurnPlan, stage: Stage) -> RunResult | TurnFailed:
 
 
 async def _listen(run: Run, say: Say) -> RunResult | TurnFailed:
-    async with _ahead(say) as tell:
-        async for said in run.events:
-            if isinstance(said, RunResult):
-                return said if said.error is None else _failure(said, over_budget=run.over_budget)
-            await tell(said)
+    async for said in run.events:
+        if isinstance(said, RunResult):
+            return said if said.error is None else _failure(said, over_budget=run.over_budget)
+        await say(said)
     raise AssertionError("a run's events end with a result or raise")
-
-
-@asynccontextmanager
-async def _ahead(say: Say) -> AsyncIterator[Say]:
-    """Say events in order, some before the last is stored; all are when the block is left.
-
-    So what comes in a flood is stored together; one commit for each event would be most of the work
-    (docs/performance.md). Tasks begin in the order they were made in, and `say` queues the event
-    before it waits for anything.
-    """
-    under_way: deque[tuple[asyncio.Task[object], int]] = deque()
-    ahead = 0
-
-    async def wait_for_one() -> None:
-        nonlocal ahead
-        task, size = under_way.popleft()
-        ahead -= size
-        await task
-
-    async def tell(event: Event) -> None:
-        nonlocal ahead
-        size = _size(event)
-        while under_way and (ahead + size > _AHEAD_CHARS or under_way[0][0].done()):
-            await wait_for_one()
-        ahead += size
-        under_way.append((asyncio.create_task(_said(say, event)), size))
-
-    try:
-        yield tell
-        while under_way:
-            await wait_for_one()
-    finally:
-        await asyncio.gather(*(task for task, _ in under_way), return_exceptions=True)
-
-
-async def _said(say: Say, event: Event) -> object:
-    return await say(event)
-
-
-def _size(event: Event) -> int:
-    """About how much memory it holds, in characters; generous where that isn't quickly known."""
-    if isinstance(event, TextEvent | ThinkingEvent):
-        return _EVENT_CHARS + len(event.delta) + len(event.content or "")
-    if isinstance(event, ToolResultEvent):
-        return _EVENT_CHARS + len(event.content)
-    return _AHEAD_CHARS // 8
 
 
 def _failure(result: RunResult, *, over_budget: bool) -> TurnFailed:

@@ -119,6 +119,17 @@ async def read(
     return [EventRecord(*row) for row in rows]
 
 
+async def of_types(db: Database, session_id: SessionId, types: Sequence[str]) -> list[EventRecord]:
+    """The session's stored events of these types, in order."""
+    marks = ", ".join("?" * len(types))
+    sql = (
+        "SELECT session_id, turn_id, seq, type, ts, data FROM events"  # noqa: S608 - question marks
+        f" WHERE session_id = ? AND type IN ({marks}) ORDER BY seq"
+    )
+    rows = await db.rows(sql, (session_id, *types))
+    return [EventRecord(*row) for row in rows]
+
+
 async def has_asked(db: Database, request_id: str) -> bool:
     """Whether a stored event puts a request of this id to a person."""
     row = await db.row(

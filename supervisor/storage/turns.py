@@ -82,6 +82,15 @@ class TurnStore:
         )
         return None if row is None else _turn(dict(row))
 
+    async def of_session(self, session_id: SessionId) -> list[TurnRow]:
+        """The session's turns that are over, the oldest first."""
+        rows = await self._db.rows(
+            "SELECT * FROM turns WHERE session_id = ? AND state != 'running'"
+            " ORDER BY started_at, rowid",
+            (session_id,),
+        )
+        return [_turn(dict(row)) for row in rows]
+
     async def running(self) -> list[TurnRow]:
         """All turns that run, the oldest first."""
         rows = await self._db.rows(

@@ -3,11 +3,12 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
 from supervisor.errors import SessionBusy
+from supervisor.sessions.memory import transcript_for
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.house import KEY, House, a_house, bash, calls, is_a, prompt, step
 
@@ -76,7 +77,8 @@ async def test_the_second_message_takes_up_the_first(house: House, level: TrustL
     assert second.events[0]["resumeInfo"]["method"] == "sdk_resume"
     session = await house.parts.sessions.get(first.session_id)
     assert session.transcript_path is not None
-    transcript = (house.vault / session.transcript_path).read_text()
+    pointer = PurePosixPath(session.transcript_path)
+    transcript = (house.vault / transcript_for(pointer, level)).read_text()
     assert transcript.index("My name is Ada.") < transcript.index("Again.")
     assert second.end["type"] == "done"
 

@@ -12,6 +12,7 @@ from supervisor.ids import SessionId, TurnId
 from supervisor.policy.deny_list import DenyList
 from supervisor.sessions import plan
 from supervisor.sessions.plan import Message, SessionFacts, Terms, TurnPlan, trust_of_message
+from supervisor.trust.floor import Floor, FloorSource
 from supervisor.trust.levels import TrustLevel
 
 LEVELS = st.sampled_from(list(TrustLevel))
@@ -19,8 +20,8 @@ FACTS = SessionFacts(
     session_id=SessionId("11111111-2222-4333-8444-555555555555"),
     vault=PurePosixPath("/v"),
     level=TrustLevel.FULL,
+    floors=(),
     workspace="default",
-    workspace_floor=TrustLevel.FULL,
     message_count=0,
     tokens_used=0,
     cost_usd=0.0,
@@ -43,9 +44,8 @@ def planned(
     message: Message = Message("hello"),  # noqa: B008  (frozen)
     facts: SessionFacts = FACTS,
     terms: Terms = TERMS,
-    server: TrustLevel = TrustLevel.FULL,
 ) -> TurnPlan:
-    trust = trust_of_message(facts, server, message.trust_level)
+    trust = trust_of_message(facts, message.trust_level)
     return plan.plan_turn(
         turn_id=TurnId("turn_1"), message=message, facts=facts, trust=trust, terms=terms
     )
@@ -55,14 +55,16 @@ def planned(
 def test_no_message_runs_below_any_floor(
     server: TrustLevel, workspace: TrustLevel, session: TrustLevel, asked: TrustLevel | None
 ) -> None:
-    facts = replace(FACTS, workspace_floor=workspace, level=session)
-    level = planned(Message("x", trust_level=asked), facts, server=server).run.level
+    floors = (Floor(FloorSource.SERVER, server), Floor(FloorSource.WORKSPACE, workspace, "w"))
+    facts = replace(FACTS, floors=floors, level=session)
+    level = planned(Message("x", trust_level=asked), facts).run.level
     assert not any(level.is_looser_than(floor) for floor in (server, workspace, session))
     assert asked is None or not level.is_looser_than(asked)
 
 
 def test_the_opening_says_whose_floor_raised_the_level() -> None:
-    facts = replace(FACTS, workspace="locked", workspace_floor=TrustLevel.SANDBOXED)
+    floor = Floor(FloorSource.WORKSPACE, TrustLevel.SANDBOXED, "locked")
+    facts = replace(FACTS, workspace="locked", floors=(floor,))
     opening = planned(Message("x", trust_level=TrustLevel.FULL), facts).opening()
     assert opening.trust_level is TrustLevel.SANDBOXED
     assert "workspace 'locked'" in opening.trust.trace[-1]

@@ -1,0 +1,109 @@
+"""What a turn may know of its session's earlier turns, and in which form.
+
+A transcript is a file that a CLI wrote and a CLI obeys: what stands in it can make the next one
+read files or change folders before any tool call. So a transcript from inside a sandbox is resumed
+in sandboxes only, and the one of in-process turns only in-process. Where a session changes sides,
+the other side's messages come along as plain text, taken from the supervisor's own events.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from supervisor.ids import TurnId
+from supervisor.trust.levels import TrustLevel
+
+MAX_EARLIER_CHARS: Final = 200_000
+"""About 50,000 tokens: as much of what was said as is given along, the newest first."""
+
+CHARS_PER_TOKEN: Final = 4
+
+SPOKEN: Final = ("user_message", "done", "aborted", "error")
+"""The events that hold what person and agent said to each other."""
+
+_SANDBOXED_FOLDER = "sandboxed"
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What was said before, as text; `messages` is how many messages it holds."""
+
+    text: str
+    messages: int
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens it is."""
+        return len(self.text) // CHARS_PER_TOKEN
+
+
+@dataclass(frozen=True, slots=True)
+class PastTurn:
+    """An earlier turn of the session, and the level it ran at."""
+
+    turn_id: TurnId
+    level: TrustLevel
+
+
+def transcript_for(pointer: PurePosixPath, level: TrustLevel) -> PurePosixPath:
+    """The session's transcript of this level's side."""
+    if level is TrustLevel.SANDBOXED:
+        return pointer.parent / _SANDBOXED_FOLDER / pointer.name
+    return pointer
+
+
+def missed_turns(past: Sequence[PastTurn], level: TrustLevel, *, resumes: bool) -> set[TurnId]:
+    """The turns, oldest first in `past`, that this side's transcript doesn't hold.
+
+    `resumes` says whether there is such a transcript at all.
+    """
+    missed: set[TurnId] = set()
+    for turn in reversed(past):
+        if resumes and _is_same_side(turn.level, level):
+            break
+        missed.add(turn.turn_id)
+    return missed
+
+
+def earlier(said: Iterable[dict[str, Any]]) -> Earlier | None:
+    """The text of what was said, oldest first; None if nothing was.
+
+    `said` are events of the `SPOKEN` types in order. What goes over the limit is left out from the
+    beginning, and that is said.
+    """
+    messages = [text for event in said if (text := _spoken(event))]
+    kept: list[str] = []
+    room = MAX_EARLIER_CHARS
+    for message in reversed(messages):
+        if len(message) > room:
+            kept.append("[earlier messages are left out]")
+            break
+        kept.append(message)
+        room -= len(message)
+    if not messages:
+        return None
+    return Earlier("\n\n".join(reversed(kept)), len(messages))
+
+
+def with_earlier(message: str, before: Earlier | None) -> str:
+    """The message as it is handed over, with what was said before in front of it."""
+    if before is None:
+        return message
+    return (
+        "## Earlier in this conversation\n\n"
+        "(What was said, without tool calls and their results.)\n\n"
+        f"{before.text}\n\n---\n\n## Request\n\n{message}"
+    )
+
+
+def _is_same_side(one: TrustLevel, other: TrustLevel) -> bool:
+    return (one is TrustLevel.SANDBOXED) == (other is TrustLevel.SANDBOXED)
+
+
+def _spoken(event: dict[str, Any]) -> str:
+    if event.get("type") == "user_message":
+        speaker, text = "Person", event.get("content")
+    else:
+        speaker, text = "Agent", event.get("response") or event.get("partialResponse")
+    return f"{speaker}: {text}" if isinstance(text, str) and text.strip() else ""

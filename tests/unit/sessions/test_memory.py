@@ -1,0 +1,67 @@
+"""What comes along from a session's earlier turns, and that no transcript changes sides."""
+
+from pathlib import PurePosixPath
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.ids import TurnId
+from supervisor.sessions import memory
+from supervisor.sessions.memory import PastTurn, earlier, missed_turns, transcript_for, with_earlier
+from supervisor.trust.levels import TrustLevel
+
+POINTER = PurePosixPath(".claude/projects/-v/s.jsonl")
+LEVELS = st.sampled_from(list(TrustLevel))
+FULL, VAULT, SANDBOXED = TrustLevel.FULL, TrustLevel.VAULT, TrustLevel.SANDBOXED
+
+
+def past(*levels: TrustLevel) -> list[PastTurn]:
+    return [PastTurn(TurnId(str(n)), level) for n, level in enumerate(levels)]
+
+
+def test_a_sandboxes_transcript_is_another_file_than_that_of_in_process_turns() -> None:
+    assert transcript_for(POINTER, FULL) == transcript_for(POINTER, VAULT) == POINTER
+    assert transcript_for(POINTER, SANDBOXED) != POINTER
+
+
+@given(st.lists(LEVELS, max_size=8), LEVELS)
+def test_what_is_resumed_and_what_is_missed_make_the_whole_conversation(
+    levels: list[TrustLevel], level: TrustLevel
+) -> None:
+    same = [(each is SANDBOXED) == (level is SANDBOXED) for each in levels]
+    missed = missed_turns(past(*levels), level, resumes=any(same))
+    last_on_this_side = max((n for n, is_same in enumerate(same) if is_same), default=-1)
+    assert missed == {str(n) for n in range(last_on_this_side + 1, len(levels))}
+
+
+def test_without_a_transcript_all_is_missed() -> None:
+    assert missed_turns(past(VAULT, VAULT), VAULT, resumes=False) == {"0", "1"}
+
+
+def test_only_words_come_along_and_no_tool_calls() -> None:
+    before = earlier(
+        [
+            {"type": "user_message", "content": "My name is Ada."},
+            {"type": "done", "response": "Hello Ada."},
+            {"type": "aborted", "partialResponse": "I was"},
+            {"type": "error", "partialResponse": ""},
+        ]
+    )
+    assert before is not None
+    assert before.text == "Person: My name is Ada.\n\nAgent: Hello Ada.\n\nAgent: I was"
+    assert before.messages == 3
+
+
+def test_what_is_over_the_limit_is_left_out_from_the_beginning_and_said() -> None:
+    half = "x" * (memory.MAX_EARLIER_CHARS // 2)
+    said = [{"type": "done", "response": half + str(n)} for n in range(3)]
+    before = earlier(said)
+    assert before is not None
+    assert before.text.startswith("[earlier messages are left out]")
+    assert before.text.endswith("2")
+    assert len(before.text) < memory.MAX_EARLIER_CHARS + 100
+
+
+def test_nothing_said_is_nothing_added() -> None:
+    assert earlier([]) is None
+    assert with_earlier("hello", None) == "hello"
