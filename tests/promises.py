@@ -155,7 +155,10 @@ FIELD_REPORTS: Final = (
     Promise(
         "S12",
         "Long prompts and messages run.",
-        ("integration/test_field_long_prompts.py",),
+        (
+            "integration/test_field_long_prompts.py",
+            "integration/test_field_refused_messages.py",
+        ),
     ),
     Promise(
         "S13",

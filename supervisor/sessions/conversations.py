@@ -208,8 +208,9 @@ class Conversations:
             return
         try:
             trust = await self.trust(lane.session_id)
-        except NotFound:
-            lane.stop.tell("the session was removed while the turn ran")
+        except (NotFound, InvalidRequest) as gone:
+            # Its row or its folder is gone; one such session may not keep the others running.
+            lane.stop.tell(f"its floors can't be known any more: {gone.message}")
             return
         raised = [str(floor) for floor in trust.floors if lane.level.is_looser_than(floor.level)]
         if raised:

@@ -42,6 +42,11 @@ class Stop:
         self._told = asyncio.Event()
         self.reason = ""
 
+    @property
+    def is_told(self) -> bool:
+        """Whether the word has been given."""
+        return self._told.is_set()
+
     def tell(self, reason: str) -> None:
         """Ask the turn to end, and say why."""
         if not self._told.is_set():
@@ -113,6 +118,8 @@ async def perform(plan: TurnPlan, stage: Stage) -> Ending:
     Never raises a TurnFailed: it is one of the endings.
     """
     heard = stage.heard
+    if stage.stop.is_told:
+        return Stopped(stage.stop.reason)
     async with asyncio.TaskGroup() as group:
         play = group.create_task(_play(plan, stage))
         word = group.create_task(stage.stop.heard())

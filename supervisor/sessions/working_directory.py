@@ -19,7 +19,15 @@ def resolve_working_directory(
     if "\0" in asked:
         raise InvalidRequest("a path has no NUL", where="workingDirectory")
     root = vault.resolve()
-    folder = (root / Path(asked).expanduser()).resolve()
+    try:
+        folder = (root / Path(asked).expanduser()).resolve()
+        is_there = folder.is_dir()
+    except (OSError, RuntimeError, ValueError) as error:  # a link loop, an unknown ~user, too long
+        raise InvalidRequest(
+            "the working directory is no path that can be looked up",
+            where="workingDirectory",
+            remedy="give a folder within the vault",
+        ) from error
     if not folder.is_relative_to(root):
         raise InvalidRequest(
             "the working directory lies outside the vault",
@@ -32,6 +40,13 @@ def resolve_working_directory(
         raise InvalidRequest(
             f"the working directory is on the deny list: {rule.reason}", where="workingDirectory"
         )
-    if not folder.is_dir():
+    if not is_there:
         return PurePosixPath(), f"the folder {asked!r} doesn't exist; working in the vault's root"
     return relative, None
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False

@@ -31,6 +31,8 @@ from tests.worlds.model import (
     steps,
 )
 
+JSON = {"content-type": "application/json"}
+
 DIRTY = {
     "x-api-key": "client-key",
     "authorization": "Bearer client-token",
@@ -387,7 +389,7 @@ async def test_a_large_request_passes_whole(tmp_path: Path) -> None:
         client(tmp_path / "door.sock") as http,
     ):
         body = json.dumps(request_body(text), ensure_ascii=False).encode()
-        async with http.post("/v1/messages", data=io.BytesIO(body)) as answer:
+        async with http.post("/v1/messages", data=io.BytesIO(body), headers=JSON) as answer:
             assert answer.status == 200
     assert upstream.bodies == [body]
 

@@ -1,0 +1,234 @@
+"""Performing a plan: one ending, whatever the runtime does, and nothing cut off while it clears."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from supervisor.errors import EngineUnreachable, IsolationRefused, ModelFailed, TurnTimedOut
+from supervisor.events.schema import Event, RuntimeEvent, Spending, TextEvent
+from supervisor.policy.call import Allow, Deny
+from supervisor.runtimes.contract import Receipt, RunPlan, RunResult, ToolGate
+from supervisor.sessions.turn import Heard, Stage, Stop, Stopped, perform
+from tests.unit.sessions.test_plan import planned
+
+RECEIPT = Receipt(cage="none", measured={})
+SPENT = Spending(input_tokens=7, cost_usd=0.5)
+A_WHILE = 10.0
+
+
+class NoGate:
+    async def check(
+        self,
+        tool: str,  # noqa: ARG002
+        input: Mapping[str, Any],  # noqa: ARG002
+        tool_use_id: str,  # noqa: ARG002
+        agent: str | None,  # noqa: ARG002
+    ) -> Allow | Deny:
+        raise AssertionError("no call is made here")
+
+
+@dataclass
+class ScriptedRun:
+    """Gives its items in order; a callable among them is awaited where it stands."""
+
+    items: tuple[RuntimeEvent | RunResult | Callable[[], Coroutine[Any, Any, None]], ...]
+    over_budget: bool = False
+    receipt: Receipt = RECEIPT
+    spending: Spending = SPENT
+    interrupted: asyncio.Event = field(default_factory=asyncio.Event)
+    handed_over: list[str] = field(default_factory=list)
+
+    @property
+    def events(self) -> AsyncIterator[RuntimeEvent | RunResult]:
+        return self._events()
+
+    async def _events(self) -> AsyncIterator[RuntimeEvent | RunResult]:
+        for item in self.items:
+            if callable(item):
+                await item()
+            else:
+                yield item
+
+    async def inject(self, message: str) -> None:
+        self.handed_over.append(message)
+
+    async def interrupt(self) -> None:
+        self.interrupted.set()
+
+
+@dataclass
+class ScriptedRuntime:
+    """A runtime that opens `run`, or refuses; `log` says what of its lifetime came to pass."""
+
+    run: ScriptedRun
+    refusal: Exception | None = None
+    clearing: Callable[[], Coroutine[Any, Any, None]] | None = None
+    log: list[str] = field(default_factory=list)
+    as_seen_vault: str | None = None
+
+    @asynccontextmanager
+    async def open(
+        self,
+        plan: RunPlan,  # noqa: ARG002
+        gate: ToolGate,  # noqa: ARG002
+    ) -> AsyncIterator[ScriptedRun]:
+        if self.refusal is not None:
+            raise self.refusal
+        self.log.append("opened")
+        try:
+            yield self.run
+        finally:
+            if self.clearing is not None:
+                await self.clearing()
+            self.log.append("cleared")
+
+
+@dataclass
+class Play:
+    """A turn under way, and all that came of it."""
+
+    runtime: ScriptedRuntime
+    stop: Stop = field(default_factory=Stop)
+    heard: Heard = field(default_factory=Heard)
+    said: list[Event] = field(default_factory=list)
+    seconds: float = 60.0
+
+    async def perform(self) -> object:
+        async def say(event: Event) -> None:
+            self.heard.note(event)
+            self.said.append(event)
+
+        stage = Stage(self.runtime, NoGate(), say, self.stop, self.heard, self.seconds)
+        async with asyncio.timeout(A_WHILE):
+            return await perform(planned(), stage)
+
+    @property
+    def types(self) -> list[str]:
+        return [event.type for event in self.said]  # type: ignore[attr-defined]
+
+
+def a_play(*items: Any, **more: Any) -> Play:
+    return Play(ScriptedRuntime(ScriptedRun(items), **more))
+
+
+async def for_ever() -> None:
+    await asyncio.Event().wait()
+
+
+async def test_a_run_is_opened_told_and_cleared_and_its_result_is_the_ending() -> None:
+    play = a_play(TextEvent(delta="hi"), RunResult(text="hi"))
+    assert await play.perform() == RunResult(text="hi")
+    assert play.types == ["isolation", "user_message", "prompt_metadata", "text"]
+    assert play.runtime.run.handed_over == ["hello"]
+    assert play.runtime.log == ["opened", "cleared"]
+    assert play.heard.spending == SPENT
+    assert play.heard.partial_response == "hi"
+
+
+async def test_a_stop_ends_it_with_its_reason_after_all_is_cleared() -> None:
+    play = a_play(TextEvent(delta="half"), for_ever)
+    task = asyncio.create_task(play.perform())
+    while "text" not in play.types:
+        await asyncio.sleep(0)
+    play.stop.tell("enough")
+    assert await task == Stopped("enough")
+    assert play.runtime.run.interrupted.is_set()
+    assert play.runtime.log == ["opened", "cleared"]
+    assert play.heard.partial_response == "half"
+    assert play.heard.spending == SPENT
+
+
+@pytest.mark.parametrize("error", [None, "Request was aborted"])
+async def test_a_result_that_an_interrupt_brings_about_does_not_undo_the_stop(
+    error: str | None,
+) -> None:
+    run = ScriptedRun(())
+    run.items = (run.interrupted.wait, RunResult(text="late", error=error))  # type: ignore[assignment]
+    play = Play(ScriptedRuntime(run))
+    task = asyncio.create_task(play.perform())
+    while not play.runtime.run.handed_over:
+        await asyncio.sleep(0)
+    play.stop.tell("enough")
+    assert await task == Stopped("enough")
+
+
+async def test_a_stop_that_comes_while_it_clears_away_does_not_cut_that_off() -> None:
+    clearing, go_on = asyncio.Event(), asyncio.Event()
+
+    async def clear() -> None:
+        clearing.set()
+        await go_on.wait()
+
+    play = a_play(RunResult(text="done"), clearing=clear)
+    task = asyncio.create_task(play.perform())
+    await clearing.wait()
+    play.stop.tell("too late")
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert play.runtime.log == ["opened"]  # not abandoned
+    go_on.set()
+    assert await task == RunResult(text="done")
+    assert play.runtime.log == ["opened", "cleared"]
+
+
+async def test_a_stop_before_it_begins_hands_nothing_over() -> None:
+    play = a_play(for_ever)
+    play.stop.tell("never mind")
+    assert await play.perform() == Stopped("never mind")
+    assert play.runtime.run.handed_over == []
+    assert play.runtime.log == []
+
+
+async def test_the_time_limit_ends_it_and_says_so() -> None:
+    play = a_play(for_ever)
+    play.seconds = 0.05
+    ending = await play.perform()
+    assert isinstance(ending, TurnTimedOut)
+    assert ending.remedy
+    assert play.runtime.log == ["opened", "cleared"]
+
+
+async def test_a_refusal_to_open_is_an_ending_and_not_an_exception() -> None:
+    refusal = EngineUnreachable("nobody listens", remedy="start it")
+    play = a_play(refusal=refusal)
+    assert await play.perform() is refusal
+    assert play.said == []
+
+
+async def test_a_receipt_that_falls_short_is_shown_and_the_message_kept_back() -> None:
+    weak = Receipt(cage="container", measured={"x": 1}, shortfalls=("a hole",))
+    play = a_play(refusal=IsolationRefused("too weak", receipt=weak))
+    assert isinstance(await play.perform(), IsolationRefused)
+    assert play.types[0] == "isolation"
+    assert play.said[0].model_dump()["accepted"] is False
+    assert play.runtime.run.handed_over == []
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        (RunResult(text="", error="overloaded"), "overloaded"),
+        (RunResult(text="", error="no", error_status=401), "refused the key"),
+    ],
+)
+async def test_a_result_that_is_an_error_ends_as_a_failure_of_the_model(
+    result: RunResult, words: str
+) -> None:
+    ending = await a_play(result).perform()
+    assert isinstance(ending, ModelFailed)
+    assert words in ending.message
+    assert ending.remedy
+
+
+async def test_a_fault_of_ours_is_not_swallowed() -> None:
+    async def break_down() -> None:
+        raise ZeroDivisionError
+
+    play = a_play(break_down)
+    with pytest.raises(ExceptionGroup):
+        await play.perform()
+    assert play.runtime.log == ["opened", "cleared"]
