@@ -170,7 +170,9 @@ def _in_child(act: "Callable[[], object]") -> "Callable[[], None]":
 def _make_message_queue() -> None:
     """mq_open(2), by its number: older C libraries keep the function elsewhere."""
     libc = ctypes.CDLL(None, use_errno=True)
-    call = seal.MQ_OPEN[os.uname().machine]
+    call = seal.MQ_OPEN.get(os.uname().machine)
+    if call is None:
+        raise OSError(errno.ENOTSUP, "mq_open")
     name = _PROBE_FILE.encode()
     fd = libc.syscall(call, name, os.O_RDWR | os.O_CREAT, 0o600, None)
     if fd < 0:

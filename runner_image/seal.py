@@ -2,10 +2,9 @@
 
 An empty network namespace doesn't confine AF_VSOCK: on a virtual machine it reaches the hypervisor.
 Newer engines' profiles refuse it, older ones don't. io_uring makes sockets without the system call
-that a filter sees, so it goes too. Message queues, POSIX's and System V's, and System V's semaphores
-and shared memory are places to write that no mount, and so no read-only mount, is in the way of.
-Filters only ever add up: seccomp(2), and this one holds for all that comes after, since pid 1 itself
-puts it on.
+that a filter sees, so it goes too. Message queues, and System V's semaphores and shared memory, are
+places to write in that no read-only mount stands in the way of. Filters only ever add up:
+seccomp(2), and this one holds for all that comes after, since pid 1 itself puts it on.
 
 /dev/mqueue, which the engine mounts writable, makes queues by open(2) as well, which a filter can't
 tell from other files. Their memory is counted against a limit of its own, which is set to nothing.
@@ -22,10 +21,10 @@ IO_URING = (425, 426, 427)  # the same numbers on every architecture
 _ARCHITECTURES = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}  # audit id, socket(2)
 MQ_OPEN = {"x86_64": 240, "aarch64": 180}
 IPC = {
-    # mq_* from mq_open to mq_getsetattr; then msgget, semget, shmget and what works on these
     "x86_64": (*range(240, 246), *range(29, 32), *range(64, 72), 220),
     "aarch64": (*range(180, 186), *range(186, 198)),
 }
+"""Calls of POSIX message queues, and of System V's queues, semaphores and shared memory."""
 _X32_CALLS = 0x40000000
 
 _RLIMIT_MSGQUEUE = 12  # resource has the name on Linux alone; bytes, and EMFILE beyond them
@@ -65,14 +64,11 @@ def program(machine: str) -> bytes:
 
 
 def close() -> None:
-    """Put filter and limit on this process and all that come from it.
-
-    Raises OSError, ValueError, KeyError.
-    """
-    resource.setrlimit(_RLIMIT_MSGQUEUE, (0, 0))
+    """Put filter and limit on this process and all that come from it. Raises OSError, KeyError."""
     code = program(os.uname().machine)
     buffer = ctypes.create_string_buffer(code, len(code))
     header = struct.pack("@HP", len(code) // 8, ctypes.addressof(buffer))
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, header, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_SECCOMP)")
+    resource.setrlimit(_RLIMIT_MSGQUEUE, (0, 0))

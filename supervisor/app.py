@@ -45,9 +45,11 @@ from supervisor.sessions.conversations import Conversations
 from supervisor.sessions.house import GateTerms, House, Stores
 from supervisor.sessions.lane import Lanes
 from supervisor.settings import Settings
+from supervisor.storage.adoption import REMEDY, Adoption, Home
 from supervisor.storage.database import Database
 from supervisor.storage.identity import instance_of, private_folder, token_of
 from supervisor.storage.lock import hold_data_folder, hold_database
+from supervisor.storage.place import database_place
 from supervisor.storage.sessions import SessionStore
 from supervisor.storage.timestamp import SystemClock
 from supervisor.storage.turns import TurnStore
@@ -107,7 +109,9 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             )
         )
         database = await stack.enter_async_context(
-            Database(settings.vault / "Chat" / "sessions.db")
+            Database(
+                database_place(settings.vault), home=Home(data=places.data, vault=settings.vault)
+            )
         )
         stores = Stores(SessionStore(database), TurnStore(database), WorkspaceStore(database))
         audit = await stack.enter_async_context(AuditLog(places.data / "audit.jsonl"))
@@ -158,7 +162,14 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
 
         async def ready() -> Readiness:
             return Readiness(
-                checks=await _checks(settings, machinery.engine, policy.error),
+                checks=(
+                    *await _checks(
+                        settings,
+                        machinery.engine,
+                        _policy_check(settings, policy, "as at the start"),
+                    ),
+                    _database_check(database.adoption),
+                ),
                 counts=await sweeper.counts(),
             )
 
@@ -178,11 +189,11 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
 async def readiness(settings: Settings) -> Readiness:
     """What `trustfloor doctor` looks at, without a running supervisor."""
     try:
-        error = PolicySource(settings.policies).error
+        policy = _policy_check(settings, PolicySource(settings.policies), "on the disk")
     except ConfigurationError as wrong:
-        error = wrong
+        policy = _broken_policy(wrong)
     async with Engine(str(settings.engine_socket)) as engine:
-        return Readiness(checks=await _checks(settings, engine, error))
+        return Readiness(checks=await _checks(settings, engine, policy))
 
 
 def _prepare(settings: Settings, stack: AsyncExitStack) -> _Places:
@@ -194,7 +205,7 @@ def _prepare(settings: Settings, stack: AsyncExitStack) -> _Places:
         )
     data = private_folder(settings.data_dir)
     stack.enter_context(hold_data_folder(data))
-    stack.enter_context(hold_database(settings.vault / "Chat" / "sessions.db"))
+    stack.enter_context(hold_database(database_place(settings.vault)))
     instance = instance_of(data)
     runtime = private_folder(private_folder(settings.runtime_dir) / instance[:12])
     stack.callback(_remove_if_empty, runtime)
@@ -335,12 +346,16 @@ def _people(settings: Settings, log: EventLog, lanes: Lanes) -> tuple[Approvals,
     )
 
 
-async def _checks(
-    settings: Settings, engine: Engine, policy_error: ConfigurationError | None
-) -> tuple[Check, ...]:
+def _database_check(adoption: Adoption | None) -> Check:
+    if adoption is None:
+        return Check("database", ok=True, detail="as this supervisor left it")
+    return Check("database", ok=None, detail=adoption.detail, remedy=REMEDY)
+
+
+async def _checks(settings: Settings, engine: Engine, policy: Check) -> tuple[Check, ...]:
     return (
         _vault_check(settings),
-        _policy_check(settings, policy_error),
+        policy,
         _model_check(settings),
         *await asyncio.to_thread(local_checks),
         *await engine_checks(engine, settings.runner_image),
@@ -358,10 +373,22 @@ def _vault_check(settings: Settings) -> Check:
     )
 
 
-def _policy_check(settings: Settings, error: ConfigurationError | None) -> Check:
-    if error is None:
-        return Check("policy", ok=True, detail=str(settings.policies))
-    return Check("policy", ok=False, detail=error.message, remedy=error.remedy or error.where)
+def _policy_check(settings: Settings, policy: PolicySource, when: str) -> Check:
+    """The hash tells whether what is on the disk is what a running supervisor has read."""
+    if policy.error is not None:
+        return _broken_policy(policy.error)
+    return Check(
+        "policy", ok=True, detail=f"{settings.policies}, {when}: hash {policy.current.hash[:12]}"
+    )
+
+
+def _broken_policy(error: ConfigurationError) -> Check:
+    return Check(
+        "policy",
+        ok=False,
+        detail=f"{error.where}: {error.message}",
+        remedy=error.remedy or "mend the file; docs/policy.md says what it may hold",
+    )
 
 
 def _model_check(settings: Settings) -> Check:

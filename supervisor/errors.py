@@ -45,10 +45,16 @@ class NotFound(TrustfloorError):
 
 
 class SessionNotFound(NotFound):
-    """No session has this id."""
+    """No session has this id; `where` is what was given, where that is an id at all."""
 
     code = "session_not_found"
     title = "Session not found"
+
+    def __init__(
+        self, message: str, *, where: str | None = None, remedy: str | None = None
+    ) -> None:
+        known = "list the sessions with GET /api/chat/sessions, or name none to begin a new one"
+        super().__init__(message, where=where, remedy=remedy or known)
 
 
 class SessionBusy(TrustfloorError):
@@ -99,6 +105,13 @@ class DataFolderInUse(ConfigurationError):
     title = "The data folder is in use"
 
 
+class VaultInUse(DataFolderInUse):
+    """Another supervisor works on this vault, whatever its data folder; `where` names it."""
+
+    code = "vault_in_use"
+    title = "The vault is in use"
+
+
 class DatabaseTooNew(ConfigurationError):
     """The database was written by a newer version; it is left untouched."""
 
@@ -112,6 +125,15 @@ class StorageBusy(TrustfloorError):
     code = "storage_busy"
     status = 503
     title = "The database is busy"
+    retryable = True
+
+
+class ShuttingDown(TrustfloorError):
+    """The supervisor was told to stop: turns that run may end, new ones aren't begun."""
+
+    code = "shutting_down"
+    status = 503
+    title = "The supervisor is stopping"
     retryable = True
 
 

@@ -3,15 +3,35 @@
 `VAULT_PATH`, `PORT` and `ANTHROPIC_API_KEY` are read as well, as earlier clients have it.
 """
 
+import difflib
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from supervisor.errors import ConfigurationError
 from supervisor.trust.levels import TrustLevel
+
+PREFIX = "TRUSTFLOOR_"
+_OTHER_VARIABLES = frozenset(
+    {
+        # of the clients
+        "TRUSTFLOOR_URL",
+        "TRUSTFLOOR_TOKEN",
+        # of scripts/ and of the tests
+        "TRUSTFLOOR_BASE",
+        "TRUSTFLOOR_CLI",
+        "TRUSTFLOOR_TEST_SEED",
+        # what the supervisor gives to processes of its own
+        "TRUSTFLOOR_API_KEY_FD",
+        "TRUSTFLOOR_INSTANCE",
+        "TRUSTFLOOR_TURN",
+    }
+)
 
 _SHIPPED_POLICIES = Path(__file__).resolve().parent.parent / "policies"
 
@@ -90,10 +110,17 @@ class Settings(BaseSettings):
     """How long running turns may go on when the supervisor is asked to stop."""
     log_format: Literal["human", "json"] = Field("human", validation_alias=_named("log_format"))
 
-    @field_validator("vault", "data_dir", "runtime_dir", "policies", mode="after")
+    @field_validator("vault", "policies", mode="after")
     @classmethod
-    def _absolute(cls, path: Path) -> Path:
+    def _resolved(cls, path: Path) -> Path:
         return path.expanduser().resolve()
+
+    @field_validator("data_dir", "runtime_dir", mode="after")
+    @classmethod
+    def _own_folder(cls, path: Path) -> Path:
+        # The last step is kept as it is: whether it is a link is judged before it is used.
+        whole = path.expanduser().absolute()
+        return whole.resolve() if whole.name == ".." else whole.parent.resolve() / whole.name
 
     @field_validator("allowed_hosts", mode="before")
     @classmethod
@@ -124,3 +151,26 @@ class Settings(BaseSettings):
             if path.is_relative_to(here):
                 return str(there / path.relative_to(here))
         return str(path)
+
+
+def known_variables() -> frozenset[str]:
+    """Every variable of ours: a setting, a client's, or one for our own processes."""
+    return _OTHER_VARIABLES | {PREFIX + name.upper() for name in Settings.model_fields}
+
+
+def check_variables(names: Iterable[str]) -> None:
+    """Refuse a variable that begins like ours and is none: a misspelt floor is no floor.
+
+    Raises ConfigurationError, naming the nearest known one.
+    """
+    known = known_variables()
+    for name in sorted(names):
+        if name.startswith(PREFIX) and name not in known:
+            nearest = difflib.get_close_matches(name, known, n=1)
+            raise ConfigurationError(
+                f"there is no setting {name}",
+                where=name,
+                remedy=f"did you mean {nearest[0]}?"
+                if nearest
+                else "unset it; docs/operations.md lists the settings",
+            )

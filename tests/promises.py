@@ -24,6 +24,7 @@ INVARIANTS: Final = (
         (
             "security/test_inv_01_floor_core.py",
             "security/test_inv_01_floor.py",
+            "security/test_inv_01_foreign_database.py",
             "unit/sessions/test_plan.py::test_no_message_runs_below_any_floor",
         ),
     ),
@@ -47,6 +48,7 @@ INVARIANTS: Final = (
         (
             "security/test_inv_04_vault_view.py",
             "security/test_inv_04_masked_vault_whole_turn.py",
+            "security/test_inv_04_git_history.py",
         ),
     ),
     Promise(

@@ -6,6 +6,7 @@ middleware hides from a stream that its client has left.
 """
 
 import hmac
+import logging
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,12 +16,18 @@ from pydantic import SecretStr
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from supervisor.api.problems import Problem
+from supervisor.observability.logs import fields
+
+_log = logging.getLogger(__name__)
 
 MAX_BODY: Final = 4 * 1024 * 1024
 """The largest body of a request, in bytes."""
 
 OPEN_PATHS: Final = frozenset({"/api/health"})
 """What may be read without a token."""
+
+_LONGEST_LOGGED: Final = 200
+"""Characters of a path, which a stranger may have made up."""
 
 _LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
@@ -261,5 +268,15 @@ def _with_security_headers(send: Send) -> Send:
 
 
 async def _refuse(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
+    _log.warning(
+        "request refused",
+        extra=fields(
+            status=problem.status,
+            code=problem.code,
+            method=scope["method"],
+            path=scope["path"][:_LONGEST_LOGGED],
+            client=(scope.get("client") or ("",))[0],
+        ),
+    )
     headers = {"WWW-Authenticate": 'Bearer realm="trustfloor"'} if problem.status == 401 else {}  # noqa: PLR2004
     await problem.response(scope["path"], headers)(scope, receive, send)

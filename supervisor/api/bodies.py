@@ -85,12 +85,22 @@ class AnswerBody(Body):
     answers: dict[str, Given]
 
 
-class WorkspaceBody(Body):
-    """A workspace as it is to be; `folder` is relative to the vault."""
+class DeclineBody(Body):
+    """Questions stay without an answer; the agent is told `message` as the reason."""
 
-    name: str = Field(min_length=1)
-    folder: str = ""
-    floor: Level = TrustLevel.FULL
+    message: str | None = None
+
+
+class WorkspaceBody(Body):
+    """What a workspace is to be; `folder` is relative to the vault.
+
+    What is left out stays as it is. A new workspace needs a `floor`; it is named after its slug and
+    is the whole vault, unless it is said otherwise.
+    """
+
+    name: str | None = Field(None, min_length=1)
+    folder: str | None = None
+    floor: Level | None = None
 
 
 class SessionView(View):

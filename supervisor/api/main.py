@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import logging
 from typing import Any
 
 from fastapi import FastAPI
@@ -16,6 +17,9 @@ from supervisor.api.parts import Parts
 from supervisor.api.problems import MEDIA_TYPE, speak_problems
 from supervisor.api.sse import HEARTBEAT_SECONDS
 from supervisor.events.schema import AnyEvent
+from supervisor.observability.logs import fields
+
+_log = logging.getLogger(__name__)
 
 _REFERENCE = "#/components/schemas/{model}"
 
@@ -29,14 +33,20 @@ class Api:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        await self._door(scope, receive, send)
+        try:
+            await self._door(scope, receive, send)
+        except asyncio.CancelledError:
+            if not self.inner.state.closing.is_set():
+                raise
+            # The server gives up on a client that doesn't read: no fault that needs a traceback.
+            _log.warning("a connection was cut at the stop", extra=fields(path=scope["path"]))
 
     def openapi(self) -> dict[str, Any]:
         """The OpenAPI document of all routes and events."""
         return self.inner.openapi()
 
     def close_streams(self) -> None:
-        """End the streams that follow a session over its turns; to be called before a stop."""
+        """End the streams that follow a session over its turns, once all that is there is sent."""
         self.inner.state.closing.set()
 
 

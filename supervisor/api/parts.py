@@ -51,6 +51,14 @@ class Conversations(Protocol):
         """Abort the turns that a raised floor now finds too loose."""
         ...
 
+    async def end_all(self) -> None:
+        """Begin no turn any more, and return once those that run have ended or were stopped."""
+        ...
+
+    def hurry(self) -> None:
+        """Stop the turns that run, now, without the rest of their grace."""
+        ...
+
 
 @dataclass(frozen=True)
 class Parts:

@@ -20,6 +20,7 @@ from starlette.responses import Response
 from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from supervisor.api.faults import say
 from supervisor.errors import NotFound, TrustfloorError
 
 MEDIA_TYPE = "application/problem+json"
@@ -167,7 +168,7 @@ def _invalid(error: RequestValidationError) -> Problem:
             title="Malformed JSON",
             detail="The request's body is not JSON.",
         )
-    fields = tuple(FieldError(field=_place(fault["loc"]), detail=fault["msg"]) for fault in faults)
+    fields = tuple(FieldError(field=_place(fault["loc"]), detail=say(fault)) for fault in faults)
     return Problem(
         status=422,
         code="invalid_request",

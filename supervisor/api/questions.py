@@ -1,10 +1,16 @@
-"""Questions of agents that wait for a person: see them, answer them."""
+"""Questions of agents that wait for a person: see them, answer or decline them."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from supervisor.api.bodies import AnswerBody, AnsweredView, OpenQuestion, QuestionsView
+from supervisor.api.bodies import (
+    AnswerBody,
+    AnsweredView,
+    DeclineBody,
+    OpenQuestion,
+    QuestionsView,
+)
 from supervisor.api.parts import Supervisor
 from supervisor.ids import SessionId
 
@@ -33,3 +39,13 @@ async def answer(request_id: str, body: AnswerBody, supervisor: Supervisor) -> A
     """Answer all of the question's parts; the first answer counts."""
     await supervisor.questions.answer(request_id, body.answers)
     return AnsweredView(id=request_id, decision="answered")
+
+
+@router.post("/{request_id}/decline")
+async def decline(
+    request_id: str, supervisor: Supervisor, body: DeclineBody | None = None
+) -> AnsweredView:
+    """Leave the question without an answer, at once; the agent is told so and goes on."""
+    message = (body or DeclineBody()).message
+    await supervisor.questions.decline(request_id, message)
+    return AnsweredView(id=request_id, decision="declined")

@@ -79,15 +79,24 @@ class EventStream(Response):
 
     async def _pump(self, send: Send) -> None:
         async with self._subscribe() as records:
-            while not records.ended:
-                batch = await records.batch(self._heartbeat_seconds)
-                ended = self._cut(batch)
-                if batch:
-                    await _piece(send, b"".join(map(frame, batch)))
-                elif not records.ended:
-                    await _piece(send, _HEARTBEAT)
-                if ended:
-                    return
+            try:
+                await self._follow(records, send)
+            except asyncio.CancelledError:
+                if self._closing.is_set():  # how the last turn ended is to be sent yet
+                    while batch := await records.batch(0):
+                        await _piece(send, b"".join(map(frame, batch)))
+                raise
+
+    async def _follow(self, records: Records, send: Send) -> None:
+        while not records.ended:
+            batch = await records.batch(self._heartbeat_seconds)
+            ended = self._cut(batch)
+            if batch:
+                await _piece(send, b"".join(map(frame, batch)))
+            elif not records.ended:
+                await _piece(send, _HEARTBEAT)
+            if ended:
+                return
 
     def _cut(self, batch: list[EventRecord]) -> bool:
         """Drop what comes after the last record that is wanted; whether that was among them."""

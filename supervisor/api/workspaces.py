@@ -1,6 +1,7 @@
 """Workspaces: named parts of the vault, and the trust floor that each sets."""
 
 import asyncio
+from http import HTTPStatus
 from pathlib import Path
 
 from fastapi import APIRouter
@@ -21,16 +22,23 @@ async def list_workspaces(supervisor: Supervisor) -> WorkspacesView:
 
 @router.put("/{slug}")
 async def put_workspace(slug: str, body: WorkspaceBody, supervisor: Supervisor) -> WorkspaceView:
-    """Make a workspace, or replace what is said of it.
+    """Make a workspace, or change what is given of it; the rest stays as it is.
 
     Its floor counts at once: a turn that runs too loosely for it is aborted.
     """
-    await asyncio.to_thread(_require_folder, supervisor.settings.vault, body.folder)
+    if body.folder is not None:
+        await asyncio.to_thread(_require_folder, supervisor.settings.vault, body.folder)
     row = await supervisor.workspaces.put(
         slug, name=body.name, folder=body.folder, floor=body.floor
     )
     await supervisor.conversations.floors_changed()
     return _view(row)
+
+
+@router.delete("/{slug}", status_code=HTTPStatus.NO_CONTENT)
+async def delete_workspace(slug: str, supervisor: Supervisor) -> None:
+    """Remove a workspace; its folder stays. Refused while sessions are in it (422)."""
+    await supervisor.workspaces.delete(slug)
 
 
 def _require_folder(vault: Path, folder: str) -> None:

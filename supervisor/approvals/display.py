@@ -23,7 +23,7 @@ _LATIN_TWINS = frozenset("аАВсСеЕНіІјЈкКМоОрРѕЅТхХуУԁ
 """Letters of other scripts that look like Latin ones: a word of nothing else is suspicious too."""
 _WORD = re.compile(r"\w+")
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_PRINTABLE_ASCII = re.compile(r"[ -~]*\Z")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,30 +48,37 @@ def display_input(input: Mapping[str, Any]) -> Display:
         else:
             shown = json.dumps(value, ensure_ascii=False, indent=2)
             lines.append(f"{name}: " + shown.replace("\n", "\n  "))
-    made = [make_visible(line) for line in "\n".join(lines).split("\n")]
-    return Display(
-        text="\n".join(line.text for line in made),
-        has_hidden_characters=hidden or any(line.has_hidden_characters for line in made),
-    )
+    made = _visible("\n".join(lines), kept="\n")
+    return Display(made.text, hidden or made.has_hidden_characters)
 
 
 def make_visible(text: str) -> Display:
     """One line with every character that deceives the eye replaced by its name."""
-    if _PRINTABLE_ASCII.match(text):
+    return _visible(text, kept="")
+
+
+def _visible(text: str, *, kept: str) -> Display:
+    """Each distinct character is judged once, whatever the text's length; the rest is tables."""
+    odd = {c for c in set(text) if not " " <= c <= "~"} - set(kept)
+    if not odd:
         return Display(text, has_hidden_characters=False)
-    suspicious = _mixed_words(text)
+    harmless = {ord("\t"): f"{_OPEN}TAB{_CLOSE}", ord(_OPEN): _named(_OPEN)}
+    deceiving = {ord(c): _named(c) for c in odd if ord(c) not in harmless and _deceives(c)}
+    hidden = bool(deceiving)
+    names = harmless | deceiving
+    look_alikes = {c for c in odd if unicodedata.name(c, "").startswith(_LOOK_ALIKE_SCRIPTS)}
+    if not look_alikes:
+        return Display(text.translate(names), hidden)
+    in_words = names | {ord(c): _named(c) for c in look_alikes}
     shown: list[str] = []
-    hidden = False
-    for at, c in enumerate(text):
-        if c == "\t":
-            shown.append(f"{_OPEN}TAB{_CLOSE}")
-        elif c == _OPEN:
-            shown.append(_named(c))
-        elif at in suspicious or _deceives(c):
-            shown.append(_named(c))
-            hidden = True
-        else:
-            shown.append(c)
+    end = 0
+    for word in _WORD.finditer(text):
+        if look_alikes.isdisjoint(word.group(0)) or not _is_mixed(word.group(0), look_alikes):
+            continue
+        hidden = True
+        shown += (text[end : word.start()].translate(names), word.group(0).translate(in_words))
+        end = word.end()
+    shown.append(text[end:].translate(names))
     return Display("".join(shown), hidden)
 
 
@@ -80,8 +87,6 @@ def _named(c: str) -> str:
 
 
 def _deceives(c: str) -> bool:
-    if " " <= c <= "~":
-        return False
     if unicodedata.category(c) in _HIDDEN_CATEGORIES or c in _BLANK_LETTERS:
         return True
     if c in _LOOK_ALIKE_SIGNS or _VARIATION_SELECTORS.match(c):
@@ -90,28 +95,18 @@ def _deceives(c: str) -> bool:
     return len(plain) == 1 and plain.isascii()
 
 
-def _mixed_words(text: str) -> set[int]:
-    """Where letters of a look-alike script stand in a word with Latin ones, or pass for Latin."""
-    found: set[int] = set()
-    for word in _WORD.finditer(text):
-        letters = word.group(0)
-        if letters.isascii():
-            continue
-        foreign = [
-            at
-            for at, c in enumerate(letters, word.start())
-            if not c.isascii() and unicodedata.name(c, "").startswith(_LOOK_ALIKE_SCRIPTS)
-        ]
-        others = [c for c in letters if c.isalpha() and c.isascii()]
-        if others or all(text[at] in _LATIN_TWINS for at in foreign):
-            found.update(foreign)
-    return found
+def _is_mixed(word: str, look_alikes: set[str]) -> bool:
+    """Whether a word has letters of a look-alike script beside Latin ones, or as Latin ones."""
+    letters = set(word)
+    return (
+        any(c.isascii() and c.isalpha() for c in letters) or letters & look_alikes <= _LATIN_TWINS
+    )
 
 
 def _has_escaped_control(value: object) -> bool:
     """Whether a text inside holds a control character, which JSON has escaped already."""
     if isinstance(value, str):
-        return any(c < " " and c not in "\n\t" for c in value)
+        return _CONTROL.search(value) is not None
     if isinstance(value, Mapping):
         return any(_has_escaped_control(each) for pair in value.items() for each in pair)
     if isinstance(value, list | tuple):

@@ -21,11 +21,16 @@ from supervisor.approvals.open_requests import (
 from supervisor.clock import Clock
 from supervisor.errors import InvalidRequest, TrustfloorError
 from supervisor.events.schema import PermissionRequestEvent, PermissionResolvedEvent
+from supervisor.events.size import is_light
 from supervisor.ids import RequestId, SessionId, TurnId, new_request_id
 from supervisor.policy.call import ToolCall
 
 __all__ = ("Answer", "Approvals", "Decision", "TurnContext", "content_hash")
 
+INLINE_CHARS = 16_384
+"""Characters of an input (at most 64 KiB) that are rendered at once; more takes a thread."""
+RENDERED_AT_ONCE = 2
+"""Large inputs, over all turns; more wait."""
 LONGEST_MESSAGE = 2_000
 """Characters of a person's message to the agent."""
 
@@ -75,6 +80,7 @@ class Approvals:
         self._requests: OpenRequests[PermissionRequestEvent, _Said] = OpenRequests(
             capacity=capacity, was_asked=was_asked
         )
+        self._rendering = asyncio.Semaphore(RENDERED_AT_ONCE)
 
     @property
     def timeout_s(self) -> float:
@@ -88,7 +94,7 @@ class Approvals:
 
         Cancelled, it voids the request. Both the request and what became of it are events.
         """
-        event = self._event(call, rule, reason, permission_type)
+        event = await self._rendered(call, rule, reason, permission_type)
         request = self._requests.open(RequestId(event.id), turn, event)
         if request is None:
             return Answer("server_overloaded")
@@ -153,6 +159,14 @@ class Approvals:
     def end_turn(self, turn_id: TurnId) -> None:
         """Void all that is open of a turn that is over."""
         self._requests.end_turn(turn_id)
+
+    async def _rendered(
+        self, call: ToolCall, rule: str, reason: str, permission_type: str
+    ) -> PermissionRequestEvent:
+        if is_light(call.input, INLINE_CHARS):
+            return self._event(call, rule, reason, permission_type)
+        async with self._rendering:
+            return await asyncio.to_thread(self._event, call, rule, reason, permission_type)
 
     def _event(
         self, call: ToolCall, rule: str, reason: str, permission_type: str

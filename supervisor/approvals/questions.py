@@ -47,6 +47,14 @@ class Replies:
 
 
 @dataclass(frozen=True, slots=True)
+class _Said:
+    """What was said to a request: answers, or None and perhaps why there are none."""
+
+    answers: Mapping[str, str] | None
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class _Asked:
     event: UserQuestionEvent
     questions: tuple[Question, ...]
@@ -138,7 +146,7 @@ class Questions:
         self._sinks = sinks
         self._clock = clock
         self._timeout_s = timeout_s
-        self._requests: OpenRequests[_Asked, Mapping[str, str]] = OpenRequests(
+        self._requests: OpenRequests[_Asked, _Said] = OpenRequests(
             capacity=capacity, was_asked=was_asked
         )
 
@@ -169,9 +177,16 @@ class Questions:
             raise
         finally:
             self._requests.discard(request)
-        if outcome.answer is not None:
-            await sink.emit(PermissionResolvedEvent(id=request_id, decision="granted"))
-            return Replies(outcome.answer, request_id)
+        said = outcome.answer
+        if said is not None:
+            await sink.emit(
+                PermissionResolvedEvent(
+                    id=request_id,
+                    decision="denied" if said.answers is None else "granted",
+                    message=said.message,
+                )
+            )
+            return Replies(said.answers, request_id, "" if said.answers else _declined(said))
         timed_out = outcome.end is End.TIMED_OUT
         await sink.emit(
             PermissionResolvedEvent(id=request_id, decision="timed_out" if timed_out else "void")
@@ -189,7 +204,19 @@ class Questions:
         Raises AlreadyAnswered, RequestVoid, NotFound, or InvalidRequest, which leaves it open.
         """
         request = await self._requests.find(request_id)
-        self._requests.answer(request, check_answers(request.subject.questions, answers))
+        self._requests.answer(request, _Said(check_answers(request.subject.questions, answers)))
+
+    async def decline(self, request_id: str, message: str | None = None) -> None:
+        """Nobody will answer; the agent is told so, with the message as the reason.
+
+        The first word wins. Raises AlreadyAnswered, RequestVoid, NotFound or InvalidRequest.
+        """
+        request = await self._requests.find(request_id)
+        if message is not None and len(message) > LONGEST_FREE_TEXT:
+            raise InvalidRequest(
+                f"a message has at most {LONGEST_FREE_TEXT} characters", where="message"
+            )
+        self._requests.answer(request, _Said(None, message))
 
     def pending(self, session_id: SessionId | None = None) -> tuple[UserQuestionEvent, ...]:
         """The open questions, oldest first; of one session, if given."""
@@ -205,3 +232,8 @@ class Questions:
     def end_turn(self, turn_id: TurnId) -> None:
         """Void all that is open of a turn that is over."""
         self._requests.end_turn(turn_id)
+
+
+def _declined(said: _Said) -> str:
+    """Nothing is made up about a person: one who wasn't there has declined nothing."""
+    return f"not answered: {said.message}" if said.message else "the person declined to answer"

@@ -11,17 +11,27 @@ from supervisor.cli.render import Screen
 Reply = str | dict[str, str]
 """An option's label, or own words as `{"other": …}`."""
 
+NOBODY_HERE = "nobody was there to be asked"
+DENIES_ALL = "the client was told to deny everything that needs a person (--approve deny)"
+"""Why an agent is refused without anybody being asked. Neither blames a person who wasn't there."""
+
+_INPUT_ENDED = "the input ended before somebody answered"
+_OWN_WORDS = "other"
+
 
 class Asker:
-    """Answers requests, one after another, by what the person types; without one it denies.
+    """Answers requests, one after another, by what the person types; without one it refuses.
 
-    `keyboard` is None where nobody is to be asked.
+    `keyboard` is None where nobody is to be asked, and `why` is what the agent is told then.
     """
 
-    def __init__(self, client: Client, screen: Screen, keyboard: Keyboard | None) -> None:
+    def __init__(
+        self, client: Client, screen: Screen, keyboard: Keyboard | None, why: str = NOBODY_HERE
+    ) -> None:
         self._client = client
         self._screen = screen
         self._keyboard = keyboard
+        self._why = why
         self._turn = asyncio.Lock()
 
     async def permission(self, heard: Heard) -> None:
@@ -34,30 +44,47 @@ class Asker:
     async def question(self, heard: Heard) -> None:
         """Have the agent's questions answered; a refused answer is asked for again."""
         async with self._turn:
+            self._screen.show(heard)
             if self._keyboard is None:
-                self._screen.line(
-                    "the agent has a question that can't be answered here; answer it elsewhere"
-                    f" or abort: {heard.data['questions'][0].get('question', '')}",
-                    "yellow",
-                )
+                self._tell_how_to_answer(heard.data)
+                await self._decline(heard.data, self._why)
                 return
+            self._keyboard.forget()
             while not await self._answer(self._keyboard, heard.data):
                 pass
 
+    def _tell_how_to_answer(self, request: Mapping[str, Any]) -> None:
+        for question in request["questions"]:
+            labels = [str(option.get("label")) for option in question.get("options", ())]
+            self._screen.line(
+                f"? {question['question']}" + (f" ({' / '.join(labels)})" if labels else ""),
+                "bold yellow",
+            )
+        self._screen.line(
+            "the question is declined here; to answer such a one, use a terminal or --approve ask,"
+            f" or another client: POST /api/questions/{request['requestId']}/answer",
+            "yellow",
+        )
+
     async def _decide(self) -> tuple[bool, str | None]:
         if self._keyboard is None:
-            self._screen.line("denied: nobody is here to be asked (see --approve)", "yellow")
-            return False, "nobody was there to be asked"
+            return False, self._why
         self._keyboard.forget()
-        self._screen.ask("allow this? [y/N] ")
-        said = await self._keyboard.line()
+        said = await self._prompt(self._keyboard, "allow this? [y/N] ")
         if said is not None and said.strip().lower() in {"y", "yes"}:
             return True, None
         if said is None:
-            self._screen.line("denied: the input has ended", "yellow")
-            return False, None
-        self._screen.ask("what shall the agent be told? (may be empty) ")
-        return False, (await self._keyboard.line()) or None
+            return False, _INPUT_ENDED
+        told = await self._prompt(self._keyboard, "what shall the agent be told? (may be empty) ")
+        return False, told or None
+
+    async def _prompt(self, keyboard: Keyboard, text: str) -> str | None:
+        """What is typed at a prompt; None at the end of the input."""
+        self._screen.ask(text)
+        said = await keyboard.line()
+        if said is not None:
+            self._screen.answered()
+        return said
 
     async def _send_verdict(
         self, request: Mapping[str, Any], *, granted: bool, message: str | None
@@ -77,7 +104,7 @@ class Asker:
         for question in request["questions"]:
             said = await self._one(keyboard, question)
             if said is None:
-                self._screen.line("not answered: the input has ended", "yellow")
+                await self._decline(request, _INPUT_ENDED)
                 return True
             answers[str(question["question"])] = said
         try:
@@ -89,29 +116,64 @@ class Asker:
             return refusal.problem.get("status") != 422  # noqa: PLR2004 - worth another try
         return True
 
+    async def _decline(self, request: Mapping[str, Any], message: str) -> None:
+        path = f"/api/questions/{request['requestId']}/decline"
+        try:
+            await self._client.post(path, {"message": message})
+        except Refused as refusal:
+            self._screen.failure(refusal.message, refusal.where, refusal.remedy)
+
     async def _one(
         self, keyboard: Keyboard, question: Mapping[str, Any]
     ) -> Reply | list[Reply] | None:
         options = [str(option["label"]) for option in question.get("options", ())]
         several = bool(question.get("multiSelect"))
         self._screen.line(f"? {question['question']}", "bold yellow")
-        for number, option in enumerate(question.get("options", ()), start=1):
+        if not options:
+            return await self._own_words(keyboard)
+        for number, option in enumerate(question["options"], start=1):
             described = option.get("description")
             self._screen.line(
                 f"  {number}. {option['label']}" + (f": {described}" if described else "")
             )
-        self._screen.ask(
-            "numbers with commas between, or own words: " if several else "a number, or own words: "
-        )
-        said = await keyboard.line()
-        if said is None:
+        self._screen.line(f"  {len(options) + 1}. {_OWN_WORDS}: say it in your own words")
+        while True:
+            said = await self._prompt(
+                keyboard, "numbers with commas between: " if several else "a number: "
+            )
+            if said is None:
+                return None
+            chosen = _choose(said.split(",") if several else [said], options)
+            if chosen is None:
+                self._screen.line("that is none of the choices", "yellow")
+                continue
+            replies: list[Reply] = []
+            for each in chosen:
+                reply = each if each is not None else await self._own_words(keyboard)
+                if reply is None:
+                    return None
+                replies.append(reply)
+            return replies if several else replies[0]
+
+    async def _own_words(self, keyboard: Keyboard) -> Reply | None:
+        while True:
+            said = await self._prompt(keyboard, "your own words: ")
+            if said is None:
+                return None
+            if said.strip():
+                return {"other": said}
+
+
+def _choose(said: list[str], options: list[str]) -> list[str | None] | None:
+    """The options named by number or label, None among them for own words; None if one is none."""
+    chosen: list[str | None] = []
+    for part in (each.strip() for each in said):
+        if part in options:
+            chosen.append(part)
+        elif part.lower() == _OWN_WORDS or part == str(len(options) + 1):
+            chosen.append(None)
+        elif part.isdecimal() and 1 <= int(part) <= len(options):
+            chosen.append(options[int(part) - 1])
+        else:
             return None
-        chosen = [_chosen(part.strip(), options) for part in said.split(",")]
-        return chosen if several else _chosen(said.strip(), options)
-
-
-def _chosen(said: str, options: list[str]) -> Reply:
-    """The option that was named by its number or label; else what was typed, as own words."""
-    if said.isdecimal() and 1 <= int(said) <= len(options):
-        return options[int(said) - 1]
-    return said if said in options else {"other": said}
+    return chosen

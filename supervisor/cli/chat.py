@@ -2,18 +2,20 @@
 
 import asyncio
 import os
-import signal
 import sys
 from collections.abc import Mapping
 from contextlib import aclosing
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from supervisor.cli.asking import Asker
+from supervisor.cli.asking import DENIES_ALL, NOBODY_HERE, Asker
+from supervisor.cli.choices import choice
 from supervisor.cli.client import Client, Heard, Turn, find_token, find_url
+from supervisor.cli.ctrl_c import CtrlC
 from supervisor.cli.keyboard import Keyboard
 from supervisor.cli.render import Screen
 from supervisor.errors import TrustfloorError
@@ -36,7 +38,9 @@ def chat(  # noqa: PLR0913 - each is an option of the command
         str | None, typer.Argument(help="What to say; without it, a conversation begins.")
     ] = None,
     session: Annotated[str | None, typer.Option(help="Go on with this session.")] = None,
-    trust: Annotated[TrustLevel | None, typer.Option(help="The trust level to ask for.")] = None,
+    trust: Annotated[
+        TrustLevel | None, choice(TrustLevel, help="The trust level to ask for.")
+    ] = None,
     workspace: Annotated[str | None, typer.Option(help="The workspace, by its slug.")] = None,
     dir: Annotated[
         str | None, typer.Option(help="Working directory, relative to the vault.")
@@ -44,7 +48,7 @@ def chat(  # noqa: PLR0913 - each is an option of the command
     model: Annotated[str | None, typer.Option(help="The model to use.")] = None,
     approve: Annotated[
         Approve | None,
-        typer.Option(help="Ask about permissions, or deny all; asks if this is a terminal."),
+        choice(Approve, help="Ask about permissions, or deny all; asks if this is a terminal."),
     ] = None,
     data_dir: Annotated[
         Path | None, typer.Option(help="The supervisor's data folder, where the token is.")
@@ -52,31 +56,57 @@ def chat(  # noqa: PLR0913 - each is an option of the command
 ) -> None:
     """Talk to an agent of the running supervisor.
 
-    Exit status 0 only if the (last) turn ended well. Ctrl-C aborts the turn; twice, it leaves.
+    Exit status 0 only if the (last) turn ended well. Ctrl-C aborts the turn; twice, it leaves it
+    to itself; either way the status is 130.
     """
+    with CtrlC() as ctrl_c:
+        status = _chat(
+            message,
+            ctrl_c,
+            terms={
+                "workspace": workspace,
+                "trustLevel": trust.value if trust else None,
+                "workingDirectory": dir,
+                "model": model,
+            },
+            session=session,
+            approve=approve,
+            data_dir=data_dir,
+        )
+    raise typer.Exit(status)
+
+
+def _chat(  # noqa: PLR0913 - what the command was given
+    message: str | None,
+    ctrl_c: CtrlC,
+    *,
+    terms: Mapping[str, str | None],
+    session: str | None,
+    approve: Approve | None,
+    data_dir: Path | None,
+) -> int:
     screen = Screen(sys.stdout)
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
     asks = approve is Approve.ASK or (approve is None and interactive)
-    terms = {
-        "workspace": workspace,
-        "trustLevel": trust.value if trust else None,
-        "workingDirectory": dir,
-        "model": model,
-    }
-    conversation = _Conversation(
-        screen, terms, session, Keyboard(sys.stdin.fileno()) if asks else None, data_dir
-    )
+    keyboard = Keyboard(sys.stdin.fileno()) if asks else None
+    why = DENIES_ALL if approve is Approve.DENY else NOBODY_HERE
+    asking = _Asking(screen, keyboard, why)
+    conversation = _Conversation(asking, terms, session, ctrl_c, data_dir)
     if message is None and interactive:
-        raise typer.Exit(_converse(conversation, screen))
+        return _converse(conversation, screen, ctrl_c)
     if message is None:
-        message = sys.stdin.read().strip()
+        try:
+            with ctrl_c.interrupting():
+                message = sys.stdin.read().strip()
+        except KeyboardInterrupt:
+            return _LEFT
     if not message:
         screen.failure("there is nothing to send", None, "give a message")
-        raise typer.Exit(2)
-    raise typer.Exit(conversation.say(message))
+        return 2
+    return conversation.say(message)
 
 
-def _converse(conversation: "_Conversation", screen: Screen) -> int:
+def _converse(conversation: "_Conversation", screen: Screen, ctrl_c: CtrlC) -> int:
     """Turn after turn, until the person ends it; the exit status of the last turn."""
     import readline  # noqa: F401, PLC0415 - history and editing, where someone types
 
@@ -84,7 +114,8 @@ def _converse(conversation: "_Conversation", screen: Screen) -> int:
     status = 0
     while True:
         try:
-            said = input("> ").strip()
+            with ctrl_c.interrupting():
+                said = input("> ").strip()
         except (EOFError, KeyboardInterrupt):
             said = ""
         if not said:
@@ -92,21 +123,31 @@ def _converse(conversation: "_Conversation", screen: Screen) -> int:
         status = conversation.say(said)
 
 
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """Where it is shown and typed; `why` is what an agent is told where nobody is asked."""
+
+    screen: Screen
+    keyboard: Keyboard | None
+    why: str
+
+
 class _Conversation:
     """Messages to one session; the terms asked for are sent with the first only."""
 
     def __init__(
         self,
-        screen: Screen,
+        asking: _Asking,
         terms: Mapping[str, str | None],
         session: str | None,
-        keyboard: Keyboard | None,
+        ctrl_c: CtrlC,
         data_dir: Path | None,
     ) -> None:
-        self._screen = screen
+        self._screen = asking.screen
+        self._asking = asking
+        self._ctrl_c = ctrl_c
         self._terms = {name: value for name, value in terms.items() if value is not None}
         self._session = session
-        self._keyboard = keyboard
         self._data_dir = (
             data_dir or Path(os.environ.get("TRUSTFLOOR_DATA_DIR") or default_data_dir())
         ).expanduser()
@@ -125,11 +166,12 @@ class _Conversation:
             body["sessionId"] = self._session
         async with Client(find_url(), find_token(self._data_dir)) as client:
             turn = client.turn(body)
-            asker = Asker(client, self._screen, self._keyboard)
-            last = await _Watch(client, turn, self._screen, asker).run()
+            asker = Asker(client, self._screen, self._asking.keyboard, self._asking.why)
+            watch = _Watch(client, turn, self._screen, asker)
+            last = await watch.run(self._ctrl_c)
         if turn.session_id is not None:
             self._session, self._terms = turn.session_id, {}
-        if last is None:
+        if last is None or watch.was_interrupted:
             return _LEFT
         return 0 if last == "done" else 1
 
@@ -144,23 +186,26 @@ class _Watch:
         self._asker = asker
         self._open: dict[str, asyncio.Task[None]] = {}
         self._interrupts: asyncio.Queue[None] = asyncio.Queue()
+        self.was_interrupted = False
 
-    async def run(self) -> str | None:
+    async def run(self, ctrl_c: CtrlC) -> str | None:
         """The type of the event that ended the turn; None if the person left before."""
         loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, self._interrupts.put_nowait, None)
         try:
-            async with asyncio.TaskGroup() as group:
-                hearing = group.create_task(self._hear(group))
-                stopping = group.create_task(self._stop_when_told())
-                await asyncio.wait({hearing, stopping}, return_when=asyncio.FIRST_COMPLETED)
-                for task in (hearing, stopping, *self._open.values()):
-                    task.cancel()
+            with ctrl_c.acting(lambda: loop.call_soon_threadsafe(self._interrupt)):
+                async with asyncio.TaskGroup() as group:
+                    hearing = group.create_task(self._hear(group))
+                    stopping = group.create_task(self._stop_when_told())
+                    await asyncio.wait({hearing, stopping}, return_when=asyncio.FIRST_COMPLETED)
+                    for task in (hearing, stopping, *self._open.values()):
+                        task.cancel()
         except BaseExceptionGroup as failures:
             raise _first(failures) from None
-        finally:
-            loop.remove_signal_handler(signal.SIGINT)
         return None if hearing.cancelled() else hearing.result()
+
+    def _interrupt(self) -> None:
+        self.was_interrupted = True
+        self._interrupts.put_nowait(None)
 
     async def _hear(self, group: asyncio.TaskGroup) -> str | None:
         last = None

@@ -24,19 +24,35 @@ from supervisor.errors import TrustfloorError
 from supervisor.settings import Settings
 
 SAMPLE: Final = Path(__file__).resolve().parents[2] / "sample-vault"
+INTRODUCTION: Final = (
+    "Trustfloor: a tour. Every line is something that happened just now.",
+    "",
+    "An agent works on a person's folder of files, the vault, and goes for what it must not have.",
+    "What it says and which tools it calls comes from a script, in place of a model. All the rest",
+    "is real: supervisor, agent program, tools, sandbox, files, and each refusal.",
+    "",
+    "   person   what the person says: a message to the agent, or an answer to its request",
+    "   agent    what the agent does or answers; with the message it makes up a turn",
+    "   tour     what the tour does besides",
+    "   held     a promise that was kept, with the fact that it is judged by",
+)
+"""Said at once, while the supervisor starts."""
 SCENARIO: Final = Path(__file__).resolve().parent / "tour" / "scenario.yaml"
 
 Step = Callable[[Stage], Awaitable[list[Claim]]]
 
 STEPS: Final[tuple[tuple[str, Step], ...]] = (
-    ("A sandboxed session reads notes and answers", sandbox_steps.reads_and_answers),
+    ("An agent in a sandbox reads notes and answers", sandbox_steps.reads_and_answers),
     ("The same agent goes for the secrets in the vault", sandbox_steps.finds_no_secret),
     ("It tries to write into the vault", sandbox_steps.cannot_write),
     ("It reaches for the network", sandbox_steps.reaches_no_network),
-    ("It looks for the API key", sandbox_steps.finds_no_key),
-    ("It asks for a tool that needs approval", sandbox_steps.asks_a_person),
-    ("A workspace's floor meets a wish for less", trust_steps.keeps_the_floor),
-    ("Sessions at full and at vault, without a sandbox", trust_steps.runs_in_process),
+    ("It looks for the key to the model's API", sandbox_steps.finds_no_key),
+    ("It wants to use a tool that needs a person's approval", sandbox_steps.asks_a_person),
+    (
+        "A floor, the least strictness of a workspace, holds",
+        trust_steps.keeps_the_floor,
+    ),
+    ("The two looser levels: full and vault, without a sandbox", trust_steps.runs_in_process),
 )
 
 
@@ -76,12 +92,17 @@ async def _tour(teller: Teller, policies: Path | None, *, wait: bool) -> bool:
     claims: list[Claim] = []
     began = time.time()
     left = 0
+    for line in INTRODUCTION:
+        teller.line(line)
     with tour_world(SAMPLE, SCENARIO) as world:
         try:
             async with running_supervisor(world, policies) as host, aclosing(_engine()) as engine:
+                await host.require_sandbox()
                 instance = instance_of(world.data)
                 stage = Stage(host.client, world, teller, host.process.pid)
-                _introduce(teller, stage)
+                teller.line()
+                teller.line(f"The supervisor is process {host.process.pid}.", "dim")
+                teller.line(f"The vault, a copy of sample-vault, is {world.vault}", "dim")
                 await _play_steps(stage, claims, wait=wait)
                 teller.step("What was started, and what is left")
                 ending = await closes_the_books(stage, host, engine, instance, began)
@@ -90,6 +111,10 @@ async def _tour(teller: Teller, policies: Path | None, *, wait: bool) -> bool:
                     teller.claim(claim)
                 claims.extend(ending.claims)
         except (TrustfloorError, httpx.HTTPError, OSError) as error:
+            if not claims:  # nothing was played, so nothing can be claimed
+                teller.line()
+                teller.failure(error)
+                return False
             claims.append(_broke_off(error))
             teller.claim(claims[-1])
     left += world.root.exists()
@@ -109,23 +134,16 @@ async def _play_steps(stage: Stage, claims: list[Claim], *, wait: bool) -> None:
     for title, step in STEPS:
         stage.teller.step(title)
         try:
-            found = await step(stage)
+            found, broke_off = await step(stage), False
         except (TrustfloorError, TimeoutError) as error:
-            found = [_broke_off(error)]
+            found, broke_off = [_broke_off(error)], True
         for claim in found:
             stage.teller.claim(claim)
         claims.extend(found)
+        if broke_off:  # what comes after would hold for the reason that nothing ran
+            return
         if wait:
             await asyncio.to_thread(input, "   (Enter goes on) ")
-
-
-def _introduce(teller: Teller, stage: Stage) -> None:
-    teller.line("Trustfloor: a tour. Every line is something that happened just now.", "bold")
-    teller.line(
-        f"A supervisor runs (process {stage.supervisor_pid}), on a copy of the sample vault"
-    )
-    teller.line(f"in {stage.world.vault}. The model is a script that plays the attacker;")
-    teller.line("the agent around it, its tools and its sandbox are the real ones.")
 
 
 def _broke_off(error: Exception) -> Claim:

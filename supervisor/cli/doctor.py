@@ -5,10 +5,12 @@ import importlib.metadata
 import importlib.util
 import os
 import shutil
+import ssl
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Final
+from urllib.parse import urlsplit
 
 import httpx
 import typer
@@ -16,6 +18,7 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.text import Text
 
+from supervisor.api.faults import say
 from supervisor.app import readiness
 from supervisor.cli.client import DEFAULT_URL
 from supervisor.cli.render import neutral
@@ -24,14 +27,25 @@ from supervisor.settings import Settings
 
 _DISTRIBUTION: Final = "trustfloor"
 _LEAST_FREE_MB: Final = 512
+_REACH_SECONDS: Final = 10.0
 
 
 def doctor(
     vault: Annotated[Path | None, typer.Option(help="The folder that agents work on.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="The supervisor's data folder.")] = None,
     model: Annotated[str | None, typer.Option(help="A model's name, or scripted:FILE.")] = None,
+    online: Annotated[
+        bool,
+        typer.Option(
+            "--online", help="Also connect to the model's API (TCP and TLS; no request is made)."
+        ),
+    ] = False,
 ) -> None:
-    """Check the machine and the settings. Exit status 1 if something is wrong."""
+    """Check the machine and the settings as they are on the disk now.
+
+    A supervisor that runs has read its settings and policies at its start: what is in force there
+    is told by GET /api/ready. Exit status 1 if something is wrong.
+    """
     options = {"vault": vault, "data_dir": data_dir, "model": model}
     console = Console(highlight=False, markup=False, emoji=False)
     try:
@@ -39,9 +53,9 @@ def doctor(
     except ValidationError as error:
         for fault in error.errors(include_input=False, include_url=False):
             place = ".".join(map(str, fault["loc"]))
-            _show(console, Check("settings", ok=False, detail=f"{place}: {fault['msg']}"))
+            _show(console, Check("settings", ok=False, detail=f"{place}: {say(fault)}"))
         raise typer.Exit(1) from None
-    checks = list(_look(settings))
+    checks = list(_look(settings, online=online))
     for check in checks:
         _show(console, check)
     problems = sum(check.ok is False for check in checks)
@@ -49,11 +63,13 @@ def doctor(
     raise typer.Exit(1 if problems else 0)
 
 
-def _look(settings: Settings) -> Iterator[Check]:
+def _look(settings: Settings, *, online: bool) -> Iterator[Check]:
     yield check_import()
     yield check_data_dir(settings.data_dir)
     yield check_running(settings)
     yield from asyncio.run(readiness(settings)).checks
+    if online:
+        yield asyncio.run(check_api(settings.api_url))
 
 
 def _show(console: Console, check: Check) -> None:
@@ -117,3 +133,29 @@ def check_running(settings: Settings) -> Check:
     except (httpx.HTTPError, ValueError, KeyError, TypeError):
         return Check("supervisor", ok=None, detail=f"none answers at {url}")
     return Check("supervisor", ok=None, detail=f"version {version} answers at {url}")
+
+
+async def check_api(url: str) -> Check:
+    """Whether a connection to the model's API can be made, TLS included; nothing is sent."""
+    address = urlsplit(url)
+    host, is_tls = address.hostname or "", address.scheme == "https"
+    try:
+        port = address.port or (443 if is_tls else 80)
+        async with asyncio.timeout(_REACH_SECONDS):
+            _, writer = await asyncio.open_connection(
+                host, port, ssl=ssl.create_default_context() if is_tls else None
+            )
+    except TimeoutError:
+        why = f"no connection within {_REACH_SECONDS:.0f} s"
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+    else:
+        writer.transport.abort()
+        return Check("model's API", ok=True, detail=f"{host}:{port} can be reached")
+    return Check(
+        "model's API",
+        ok=False,
+        detail=f"{host} can't be reached: {why}",
+        remedy="check the network, the firewall and TRUSTFLOOR_API_URL; proxies from the"
+        " environment are not used",
+    )

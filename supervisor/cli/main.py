@@ -5,8 +5,9 @@ others along.
 """
 
 import importlib
+import os
 import sys
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
@@ -44,9 +45,33 @@ app = typer.Typer(
 )
 
 
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        from supervisor.api.health import version  # noqa: PLC0415 - it brings a web framework along
+
+        typer.echo(f"trustfloor {version()}")
+        raise typer.Exit
+
+
 @app.callback()
-def _trustfloor() -> None:
+def _trustfloor(
+    *,
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_tell_version, is_eager=True, help="Tell the version and end."
+        ),
+    ] = False,
+) -> None:
     """Run AI agents at a trust level that the kernel holds."""
+    from supervisor.errors import ConfigurationError  # noqa: PLC0415 - as the commands themselves
+    from supervisor.settings import check_variables  # noqa: PLC0415
+
+    try:
+        check_variables(os.environ)
+    except ConfigurationError as error:
+        sys.stderr.write(f"error: {error.message}\n  what to do: {error.remedy}\n")
+        raise typer.Exit(2) from None
 
 
 def main() -> None:
@@ -56,4 +81,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal without UTF-8 gets escapes, not a crash
             stream.reconfigure(errors="backslashreplace")
-    app(prog_name="trustfloor")
+    try:
+        app(prog_name="trustfloor")
+    except KeyboardInterrupt:  # before a command has taken the signal into its hands
+        sys.exit(130)

@@ -35,12 +35,21 @@ def _name(character: str) -> str:
     return f"<U+{code:04X}>"
 
 
+_TOLD_BY_THE_DENIAL: Final = frozenset({"denied", "timed_out"})
+"""Decisions that an event of the denial itself follows."""
+_NOT_ANSWERED: Final = "not-answered"
+"""The rule of a denial that is a question without an answer."""
+
+
 class Screen:
-    """Writes events as readable lines; text as it comes."""
+    """Writes events as readable lines; text as it comes. What is denied is told once."""
 
     def __init__(self, file: TextIO) -> None:
         self._console = Console(file=file, highlight=False, markup=False, emoji=False)
         self._flowing: str | None = None
+        self._is_prompting = False
+        self._questions: set[str] = set()
+        self._denied: set[str] = set()
         self._showers: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
             "session": self._session,
             "isolation": self._isolation,
@@ -51,6 +60,7 @@ class Screen:
             "permission_request": self._permission_request,
             "permission_resolved": self._permission_resolved,
             "permission_denied": self._permission_denied,
+            "user_question": self._user_question,
             "warning": self._warning,
             "done": self._done,
             "aborted": self._aborted,
@@ -73,18 +83,24 @@ class Screen:
         self._break()
         self._console.print(Text(neutral(text), style="bold"), end="", soft_wrap=True)
         self._console.file.flush()
+        self._is_prompting = True
+
+    def answered(self) -> None:
+        """The prompt's line has ended, by the key that ended the answer."""
+        self._is_prompting = False
 
     def _flow(self, kind: str, text: str, style: str) -> None:
-        if self._flowing not in (None, kind):
+        if self._is_prompting or self._flowing not in (None, kind):
             self._break()
         self._console.print(Text(neutral(text), style=style), end="", soft_wrap=True)
         self._console.file.flush()
         self._flowing = kind
 
     def _break(self) -> None:
-        if self._flowing is not None:
+        if self._is_prompting or self._flowing is not None:
             self._console.print()
         self._flowing = None
+        self._is_prompting = False
 
     def _session(self, data: Mapping[str, Any]) -> None:
         trust = data["trust"]
@@ -117,6 +133,8 @@ class Screen:
         self.line(f"▸ {who}{tool['name']} {_cut(shown, _LONGEST_INPUT)}", "cyan")
 
     def _tool_result(self, data: Mapping[str, Any]) -> None:
+        if data.get("toolUseId") in self._denied:
+            return
         style = "red" if data.get("isError") else "dim"
         shown = _cut(data["content"].rstrip(), _LONGEST_RESULT)
         self.line("  " + shown.replace("\n", "\n  "), style)
@@ -128,9 +146,23 @@ class Screen:
             self.line("  careful: it has characters that do not show; they are named above", "red")
 
     def _permission_resolved(self, data: Mapping[str, Any]) -> None:
-        self.line(f"permission: {data['decision'].replace('_', ' ')}", "yellow")
+        decision = data["decision"]
+        if decision in _TOLD_BY_THE_DENIAL:
+            return
+        is_question = data.get("id") in self._questions
+        words = {"granted": "answered" if is_question else "granted", "void": "no longer open"}
+        kind = "question" if is_question else "permission"
+        self.line(f"{kind}: {words.get(decision, decision)}", "yellow")
+
+    def _user_question(self, data: Mapping[str, Any]) -> None:
+        self._questions.add(data["requestId"])  # the questions themselves are shown one by one
 
     def _permission_denied(self, data: Mapping[str, Any]) -> None:
+        if data.get("toolUseId"):
+            self._denied.add(data["toolUseId"])
+        if data["rule"] == _NOT_ANSWERED:
+            self.line(f"question: {data['reason']}", "yellow")
+            return
         self.line(f"✗ {data['toolName']} was denied: {data['reason']} [{data['rule']}]", "red")
 
     def _warning(self, data: Mapping[str, Any]) -> None:

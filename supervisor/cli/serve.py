@@ -3,7 +3,8 @@
 import asyncio
 import contextlib
 import ipaddress
-import math
+import logging
+import os
 import signal
 import socket
 import sys
@@ -13,18 +14,26 @@ from typing import Annotated, Any
 
 import typer
 import uvicorn
-from pydantic import SecretStr, ValidationError
+from pydantic import ValidationError
 
+from supervisor.api.faults import say
 from supervisor.api.main import Api, make_api
+from supervisor.api.parts import Conversations, Parts
 from supervisor.app import open_supervisor
+from supervisor.cli.choices import choice, whole_number
 from supervisor.cli.hidden_key import close_memory, take_hidden_key
 from supervisor.errors import TrustfloorError
 from supervisor.events.redact import Redactor
-from supervisor.observability.logs import configure_logs
+from supervisor.observability.logs import configure_logs, fields
 from supervisor.settings import Settings
 from supervisor.trust.levels import TrustLevel
 
 _SCRIPTED = "scripted:"
+_TOKEN_SHOWN = "token.shown"  # noqa: S105 - a file's name
+_CLOSING_SECONDS = 3
+"""How long connections may take to end once the turns have: their clients must only read on."""
+
+logger = logging.getLogger(__name__)
 
 
 def serve(  # noqa: PLR0913 - each is an option of the command
@@ -34,12 +43,12 @@ def serve(  # noqa: PLR0913 - each is an option of the command
         Path | None, typer.Option(help="Where token, events and logs are kept.")
     ] = None,
     host: Annotated[str | None, typer.Option(help="Address to bind; loopback only.")] = None,
-    port: Annotated[int | None, typer.Option(help="Port to bind; 0 takes a free one.")] = None,
+    port: Annotated[int | None, whole_number(help="Port to bind; 0 takes a free one.")] = None,
     model: Annotated[
         str | None, typer.Option(help="A model's name, or scripted:FILE for the scripted one.")
     ] = None,
     floor: Annotated[
-        TrustLevel | None, typer.Option(help="No session runs at a looser level.")
+        TrustLevel | None, choice(TrustLevel, help="No session runs at a looser level.")
     ] = None,
     allow_remote: Annotated[
         bool,
@@ -52,6 +61,8 @@ def serve(  # noqa: PLR0913 - each is an option of the command
 ) -> None:
     """Run the supervisor until Ctrl-C or SIGTERM; settings also come from TRUSTFLOOR_… variables.
 
+    Told to stop, it lets running turns go on for TRUSTFLOOR_SHUTDOWN_SECONDS and tells their
+    clients how they ended; told twice, it stops them at once. The log goes to standard error.
     Exit status 0 after an orderly stop, 1 if it could not run, 2 if what was asked makes no sense.
     """
     close_memory()
@@ -84,7 +95,7 @@ def _settings(**options: Any) -> Settings:
         return Settings(**given)
     except ValidationError as error:
         for fault in error.errors(include_input=False, include_url=False):
-            _complain(fault["msg"], ".".join(map(str, fault["loc"])), None)
+            _complain(say(fault), ".".join(map(str, fault["loc"])), None)
         raise typer.Exit(2) from None
 
 
@@ -120,14 +131,27 @@ def _is_loopback(host: str) -> bool:
 async def _serve(settings: Settings) -> None:
     told_to_stop = _Stop()
     with told_to_stop.heeded(), contextlib.closing(_bind(settings)) as listener:
-        first_start = not (settings.data_dir / "token").exists()
         async with open_supervisor(settings) as parts:
             configure_logs(settings.log_format, redact=parts.log.redactor.text)
-            api = make_api(parts)
-            token = parts.token if first_start else None
-            server = _Server(api, settings, lambda: _announce(settings, listener, token))
+            _warn_of_processors(settings)
+            server = _Server(
+                make_api(parts), parts.conversations, lambda: _announce(parts, listener)
+            )
             told_to_stop.then(server.stop)
             await server.serve([listener])
+        logger.info("stopped")
+
+
+def _warn_of_processors(settings: Settings) -> None:
+    """Say so if more processors were asked for than there are; the default asks for nothing."""
+    has = os.cpu_count() or 1
+    if "sandbox_cpus" in settings.model_fields_set and settings.sandbox_cpus > has:
+        logger.warning(
+            "TRUSTFLOOR_SANDBOX_CPUS is %g, but this machine has %d: sandboxes get %d",
+            settings.sandbox_cpus,
+            has,
+            has,
+        )
 
 
 def _bind(settings: Settings) -> socket.socket:
@@ -151,10 +175,16 @@ def _bind(settings: Settings) -> socket.socket:
 
 
 class _Server(uvicorn.Server):
-    """The HTTP server, stopped by us: signals belong to the whole supervisor, not to it alone."""
+    """The HTTP server, stopped by us: signals belong to the whole supervisor, not to it alone.
 
-    def __init__(self, api: Api, settings: Settings, listening: Callable[[], None]) -> None:
+    It goes on answering while the turns end, so that each client learns how its turn did.
+    """
+
+    def __init__(
+        self, api: Api, conversations: Conversations, listening: Callable[[], None]
+    ) -> None:
         self._api = api
+        self._conversations = conversations
         self._listening = listening
         super().__init__(
             uvicorn.Config(
@@ -167,7 +197,7 @@ class _Server(uvicorn.Server):
                 proxy_headers=False,
                 log_config=None,
                 log_level="warning",
-                timeout_graceful_shutdown=math.ceil(settings.shutdown_seconds),
+                timeout_graceful_shutdown=_CLOSING_SECONDS,
             )
         )
 
@@ -183,10 +213,19 @@ class _Server(uvicorn.Server):
             self._listening()
 
     def stop(self) -> None:
-        """End streams that have no end, let turns' streams end, take nothing new."""
+        """Stop in order; told again, at once."""
+        if not self.should_exit:
+            logger.info("stopping", extra=fields(turns=len(self._conversations.active())))
+            self.should_exit = True
+        else:
+            self._conversations.hurry()
+            self.force_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """First the turns end, then the streams, and only then the connections."""
+        await self._conversations.end_all()
         self._api.close_streams()
-        self.force_exit = self.should_exit
-        self.should_exit = True
+        await super().shutdown(sockets)
 
 
 class _Stop:
@@ -215,14 +254,19 @@ class _Stop:
                 loop.remove_signal_handler(each)
 
 
-def _announce(settings: Settings, listener: socket.socket, token: SecretStr | None) -> None:
+def _announce(parts: Parts, listener: socket.socket) -> None:
+    settings = parts.settings
     host, port = listener.getsockname()[:2]
-    _say(f"listening  http://{f'[{host}]' if ':' in host else host}:{port}")
+    url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    logger.info("listening", extra=fields(url=url, vault=str(settings.vault)))
+    _say(f"listening  {url}")
     _say(f"vault      {settings.vault}")
     _say(f"model      {settings.model or 'as each session asks, by the real API'}")
     _say(f"floor      {settings.floor.value}")
-    if token is not None:
-        _say(f"token      {token.get_secret_value()}   (shown this once)")
+    shown = settings.data_dir / _TOKEN_SHOWN
+    if not shown.exists():
+        _say(f"token      {parts.token.get_secret_value()}   (shown this once)")
+        shown.touch(mode=0o600)
     _say(f"token in   {settings.data_dir / 'token'}")
 
 

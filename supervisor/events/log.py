@@ -6,12 +6,12 @@ synchronous=NORMAL), never the file's consistency.
 """
 
 import asyncio
-import sqlite3
+import logging
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from supervisor.clock import Clock
 from supervisor.errors import TrustfloorError
@@ -19,6 +19,7 @@ from supervisor.events.hub import Hub
 from supervisor.events.intake import Intake, Pending
 from supervisor.events.redact import Redactor
 from supervisor.events.schema import AbortedEvent, DoneEvent, ErrorEvent, Event
+from supervisor.events.size import LARGEST_EVENT, cut, is_light
 from supervisor.ids import SessionId, TurnId
 from supervisor.storage import event_rows, json_line
 from supervisor.storage.database import Database
@@ -31,6 +32,7 @@ BATCH_EVENTS = 1000
 BATCH_BYTES = 1 << 20
 """How much `read` gives at once, and so what a reader holds in memory."""
 
+_log = logging.getLogger(__name__)
 _TERMINAL_TYPES = frozenset(
     kind.model_fields["type"].default for kind in (DoneEvent, AbortedEvent, ErrorEvent)
 )
@@ -75,8 +77,9 @@ class EventLog:
     async def append(self, session_id: SessionId, turn_id: TurnId, event: Event) -> EventRecord:
         """Store the event and then publish it; returns once it is committed.
 
-        Waits when too much is queued. Raises StorageBusy or ConfigurationError if it could not be
-        stored; nobody saw it then. Cancelled while it waits to be committed, it may be stored.
+        Waits when too much is queued. What is larger than LARGEST_EVENT is cut, and says so.
+        Raises StorageBusy or ConfigurationError if it could not be stored; nobody saw it then.
+        Cancelled while it waits to be committed, it may be stored.
         """
         pending = await self._intake.add(self._numberless(session_id, turn_id, event))
         return await pending.outcome
@@ -95,6 +98,10 @@ class EventLog:
     ) -> list[EventRecord]:
         """Stored events after that number, the first up to `limit`; fewer if they are large."""
         return await event_rows.read(self._db, session_id, after, limit, BATCH_BYTES)
+
+    async def of_types(self, session_id: SessionId, types: Sequence[str]) -> list[EventRecord]:
+        """The session's stored events of these types, in order."""
+        return await event_rows.of_types(self._db, session_id, types)
 
     async def extent(self, session_id: SessionId) -> Extent:
         """The first and last number stored of the session."""
@@ -116,10 +123,21 @@ class EventLog:
         ts = to_text(self.clock.now())
         envelope = {"turn_id": turn_id, "ts": ts, "session_id": session_id}
         whole = envelope | event.model_dump(by_alias=True)
+        line = self._line(whole)
+        return NewEvent(session_id, turn_id, whole["type"], ts, line[1:], event.TERMINAL)
+
+    def _line(self, whole: dict[str, Any]) -> bytes:
+        """The event as JSON, without secrets, and no larger than LARGEST_EVENT."""
+        if not is_light(whole, LARGEST_EVENT):
+            whole = cut(whole, self.redactor.text)
         line = json_line.dump(whole)
         if self.redactor.may_be_in(line):
-            line = json_line.dump(self.redactor.apply(whole))
-        return NewEvent(session_id, turn_id, whole["type"], ts, line[1:], event.TERMINAL)
+            whole = self.redactor.apply(whole)
+            line = json_line.dump(whole)
+        # Only now is it known for certain: escapes and replacements make texts longer.
+        return (
+            line if len(line) <= LARGEST_EVENT else json_line.dump(cut(whole, self.redactor.text))
+        )
 
     async def _store_batches(self) -> None:
         batch: Sequence[Pending] = ()
@@ -130,21 +148,39 @@ class EventLog:
             self._intake.abandon(batch)
 
     async def _store(self, batch: Sequence[Pending]) -> None:
+        """Store and publish a batch. Never raises: whatever happens, the log goes on."""
         try:
             events = [entry.event for entry in batch]
             records = await self._db.transact(
                 partial(event_rows.append, events=events, retention=self._retention)
             )
-        except (TrustfloorError, sqlite3.Error) as error:
+        except TrustfloorError as error:  # the database as a whole: no event is to blame
+            _fail(batch, error)
+        except Exception as error:  # noqa: BLE001  (one event must not end the log for everybody)
+            if len(batch) == 1:
+                _log.exception("an event of type %s can't be stored", batch[0].event.type)
+                _fail(batch, error)
+                return
             for entry in batch:
-                if not entry.outcome.done():
-                    entry.outcome.set_exception(error)
-            return
-        for entry, record in zip(batch, records, strict=True):
+                await self._store([entry])
+        else:
+            for entry, record in zip(batch, records, strict=True):
+                self._publish(entry, record)
+
+    def _publish(self, entry: Pending, record: EventRecord) -> None:
+        try:
             self.hub.publish(record)
-            if not entry.outcome.done():
-                entry.outcome.set_result(record)
+        except Exception:  # noqa: BLE001  (it is stored: readers find it there)
+            _log.exception("an event could not be passed on")
+        if not entry.outcome.done():
+            entry.outcome.set_result(record)
 
     async def _finish(self, storing: asyncio.Task[None]) -> None:
         self._intake.close()
         await storing
+
+
+def _fail(batch: Sequence[Pending], error: Exception) -> None:
+    for entry in batch:
+        if not entry.outcome.done():
+            entry.outcome.set_exception(error)

@@ -20,26 +20,31 @@ from supervisor.gate.scan import MOST_ENTRIES, Walk, other_names, reads_denied
 from supervisor.policy.call import Facts, PathFact, ToolCall, Use
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.deny_list import DenyList
-from supervisor.policy.wanted import Wanted, wanted
+from supervisor.policy.wanted import Wanted, Wants, wanted
 from supervisor.trust.levels import TrustLevel
 
 
 async def fetch_facts(
-    call: ToolCall, policy: CompiledPolicy, vault: str, *, most_entries: int = MOST_ENTRIES
+    call: ToolCall,
+    policy: CompiledPolicy,
+    vault: str,
+    *,
+    most_entries: int = MOST_ENTRIES,
+    wants: Wants | None = None,
 ) -> Facts:
     """The facts for one call. `vault` is its absolute, resolved path on this host.
 
     Bounded: at most `most_entries` directory entries are looked at per walk. Raises OSError only
-    where the machine itself fails.
+    where the machine itself fails. `wants`, if given, are those of the call.
     """
-    wants = wanted(call, policy.category(call.tool)).paths
-    if not wants:
+    paths = (wants or wanted(call, policy.category(call.tool))).paths
+    if not paths:
         return Facts()
     if call.level is TrustLevel.SANDBOXED:
-        return Facts(tuple(_as_text(want, call) for want in wants))
+        return Facts(tuple(_as_text(want, call) for want in paths))
     denied = policy.may_not_be_named(call.level)
     look = _Look(vault, call.as_seen_cwd, denied, most_entries)
-    return await asyncio.to_thread(look.all_of, wants)
+    return await asyncio.to_thread(look.all_of, paths)
 
 
 def _as_text(want: Wanted, call: ToolCall) -> PathFact:

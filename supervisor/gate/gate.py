@@ -1,25 +1,47 @@
 """The only way to a verdict: facts → decision → a person, where policy says so → event → audit."""
 
+import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from supervisor.approvals.open_requests import Sink, TurnContext
 from supervisor.approvals.pending import Answer, Approvals
 from supervisor.approvals.questions import Questions
 from supervisor.events.schema import PermissionDeniedEvent
+from supervisor.events.size import is_light
 from supervisor.gate.facts import fetch_facts
 from supervisor.gate.policy_files import PolicySource
 from supervisor.ids import RequestId
+from supervisor.observability.logs import fields, log_context
 from supervisor.policy.call import Allow, Ask, Deny, Facts, ToolCall, Verdict
 from supervisor.policy.compiled import Category, CompiledPolicy
 from supervisor.policy.decide import decide, internal_error
+from supervisor.policy.wanted import wanted
 from supervisor.trust.levels import TrustLevel
 
 LARGEST_INPUT = 16 * 1024 * 1024
 """Bytes of a call's input as JSON."""
+LARGEST_SHOWN = 256 * 1024
+"""Bytes of an input as JSON that is put to a person: nobody reads more before they decide."""
+INLINE_CHARS = 16_384
+"""Characters of an input (at most 64 KiB) that are judged at once; more takes a thread."""
+CHECKED_AT_ONCE = 8
+"""Calls of a turn that are worked on at once; more wait. One that waits for a person isn't."""
+LONGEST_NAME = 256
+"""Characters of a tool's name, and of the ids that come with a call."""
+LONGEST_REASON = 4_096
+"""Characters of a reason, as it is told."""
+MOST_DENIALS = 1_000
+DENIED_CHARS = 1 << 20
+"""Of a turn, the refusals that are kept for its end; each is told as it happens in any case."""
+
+T = TypeVar("T")
+
+_LONGEST_LOGGED = 100
+"""Characters of a word in the log; a tool's name is the agent's."""
 
 _log = logging.getLogger(__name__)
 
@@ -77,6 +99,8 @@ class Gate:
         self._audit = audit
         self._calls = 0
         self._denials: list[PermissionDeniedEvent] = []
+        self._denied_chars = 0
+        self._working = asyncio.Semaphore(CHECKED_AT_ONCE)
 
     @property
     def calls(self) -> int:
@@ -85,7 +109,7 @@ class Gate:
 
     @property
     def denials(self) -> tuple[PermissionDeniedEvent, ...]:
-        """What was refused so far, in order."""
+        """What was refused so far, in order; the first of it, if it is very much."""
         return tuple(self._denials)
 
     async def check(
@@ -108,9 +132,13 @@ class Gate:
     async def _check(
         self, tool: str, input: Mapping[str, Any], tool_use_id: str, agent: str | None
     ) -> tuple[Allow | Deny, RequestId | None]:
-        frozen = _copy_of(input)
-        if isinstance(frozen, Deny):
-            return frozen, None
+        if any(len(name) > LONGEST_NAME for name in (tool, tool_use_id, agent or "")):
+            return Deny("malformed-input", f"a name or id has over {LONGEST_NAME} characters"), None
+        async with self._working:
+            copied = await _run(input, _copy_of, input)
+        if isinstance(copied, Deny):
+            return copied, None
+        frozen, size = copied
         call = ToolCall(
             tool=tool,
             input=frozen,
@@ -122,6 +150,8 @@ class Gate:
         )
         policy = self._policy.current
         facts, said = await self._judge(call, policy)
+        if size > LARGEST_SHOWN and _needs_a_person(said, policy.category(tool)):
+            said = _too_large_to_show()
         verdict, request_id = await self._settle(call, said, policy)
         if self._audit is not None:
             decided = Decided(self._turn, call, facts, policy.hash, said, verdict, request_id)
@@ -129,8 +159,10 @@ class Gate:
         return verdict, request_id
 
     async def _judge(self, call: ToolCall, policy: CompiledPolicy) -> tuple[Facts, Verdict]:
-        facts = await fetch_facts(call, policy, self._vault)
-        return facts, decide(call, facts, policy)
+        async with self._working:
+            wants = await _run(call.input, wanted, call, policy.category(call.tool))
+            facts = await fetch_facts(call, policy, self._vault, wants=wants)
+            return facts, await _run(call.input, decide, call, facts, policy)
 
     async def _settle(
         self, call: ToolCall, said: Verdict, policy: CompiledPolicy
@@ -143,6 +175,7 @@ class Gate:
         if isinstance(said, Allow):
             return said, None
         answer = await self._approvals.ask(self._turn, call, said.rule, said.reason, category.value)
+        self._note("permission asked for", tool=call.tool, rule=said.rule, outcome=answer.decision)
         if answer.decision != "granted":
             return _refused(said, answer, self._approvals.timeout_s), answer.request_id
         # The person took their time: the files and the policy may be others by now.
@@ -156,6 +189,8 @@ class Gate:
         self, call: ToolCall, said: Allow | Ask
     ) -> tuple[Allow | Deny, RequestId | None]:
         replies = await self._questions.ask(self._turn, call.tool_use_id, call.input)
+        outcome = "unanswered" if replies.answers is None else "answered"
+        self._note("question asked", tool=call.tool, rule=said.rule, outcome=outcome)
         if replies.answers is None:
             return Deny(rule="not-answered", reason=replies.reason), replies.request_id
         answered = {**call.input, "answers": dict(replies.answers)}
@@ -166,34 +201,75 @@ class Gate:
     ) -> None:
         if verdict.cause is not None:
             _log.error("the gate failed closed: %s", verdict.reason, exc_info=verdict.cause)
+        self._note("call denied", tool=_short(tool, LONGEST_NAME), rule=verdict.rule)
         try:
             event = PermissionDeniedEvent(
                 request_id=request_id,
-                tool_use_id=tool_use_id,
-                tool_name=tool,
+                tool_use_id=_short(tool_use_id, LONGEST_NAME),
+                tool_name=_short(tool, LONGEST_NAME),
                 rule=verdict.rule,
-                reason=verdict.reason,
+                reason=_short(verdict.reason, LONGEST_REASON),
             )
-            self._denials.append(event)
+            size = len(event.tool_use_id) + len(event.tool_name) + len(event.reason)
+            if len(self._denials) < MOST_DENIALS and self._denied_chars + size <= DENIED_CHARS:
+                self._denials.append(event)
+                self._denied_chars += size
             await self._sink.emit(event)
         except Exception:  # noqa: BLE001  (the refusal stands, whatever becomes of its event)
             _log.exception("a refusal could not be told")
 
+    def _note(self, what: str, **known: str) -> None:
+        """A line in the log: what happened, without the call's input, which may hold anything."""
+        short = {name: value[:_LONGEST_LOGGED] for name, value in known.items()}
+        with log_context(session_id=self._turn.session_id, turn_id=self._turn.turn_id):
+            _log.info(what, extra=fields(trust=self._level.value, **short))
 
-def _copy_of(input: Mapping[str, Any]) -> dict[str, Any] | Deny:
-    """The input as a value that nobody else holds: what is judged and shown is what runs."""
+
+async def _run(input: Any, work: Callable[..., T], *arguments: Any) -> T:
+    """Do it at once, or in a thread where the input is so large that others would have to wait."""
+    if is_light(input, INLINE_CHARS, INLINE_CHARS):
+        return work(*arguments)
+    return await asyncio.to_thread(work, *arguments)
+
+
+def _copy_of(input: Mapping[str, Any]) -> tuple[dict[str, Any], int] | Deny:
+    """The input as a value that nobody else holds: what is judged and shown is what runs.
+
+    With its size in bytes of JSON.
+    """
     refusal = Deny(rule="malformed-input", reason="the tool's input isn't valid JSON or Unicode")
+    if not is_light(input, LARGEST_INPUT, LARGEST_INPUT):
+        return _too_large()
     try:
         text = json.dumps(input, ensure_ascii=False, allow_nan=False)
         size = len(text.encode())
     except (TypeError, ValueError, RecursionError):
         return refusal
     if size > LARGEST_INPUT:
-        return Deny(
-            rule="malformed-input", reason=f"the tool's input is larger than {LARGEST_INPUT} bytes"
-        )
+        return _too_large()
     copy = json.loads(text)
-    return copy if isinstance(copy, dict) else refusal
+    return (copy, size) if isinstance(copy, dict) else refusal
+
+
+def _too_large() -> Deny:
+    return Deny("malformed-input", f"the tool's input is larger than {LARGEST_INPUT} bytes")
+
+
+def _needs_a_person(said: Verdict, category: Category) -> bool:
+    return isinstance(said, Ask) or (category is Category.QUESTION and isinstance(said, Allow))
+
+
+def _too_large_to_show() -> Deny:
+    return Deny(
+        rule="too-large-to-show",
+        reason="a person would have to decide, but the input is too large to be shown: more than "
+        f"{LARGEST_SHOWN} bytes; do it in smaller calls",
+    )
+
+
+def _short(text: object, longest: int) -> str:
+    whole = text if isinstance(text, str) else type(text).__name__
+    return whole if len(whole) <= longest else whole[: longest - 1] + "…"
 
 
 def _refused(said: Ask, answer: Answer, timeout_s: float) -> Deny:
@@ -203,7 +279,7 @@ def _refused(said: Ask, answer: Answer, timeout_s: float) -> Deny:
             reason="too many requests wait for a person; try again later, or go on without",
         )
     reasons = {
-        "denied": "a person refused this call",
+        "denied": "permission was refused",
         "timed_out": f"nobody answered within {timeout_s:g} s",
         "void": "the request is no longer open",
     }

@@ -57,18 +57,20 @@ class PolicySource:
             paths = sorted(self._folder.glob("*.yaml"), key=lambda path: path.name)
             if not paths:
                 raise ConfigurationError(
-                    f"{self._folder}: no policy file (*.yaml)",
+                    "the folder has no policy file (*.yaml)",
                     where=str(self._folder),
                     remedy="copy the shipped default.yaml there, or set TRUSTFLOOR_POLICIES",
                 )
             if len(paths) > MOST_FILES:
                 raise ConfigurationError(
-                    f"{self._folder}: more than {MOST_FILES} policy files", where=str(self._folder)
+                    f"the folder has more than {MOST_FILES} policy files",
+                    where=str(self._folder),
                 )
             return [read_document(str(path), _content(path)) for path in paths]
         except OSError as error:
             raise ConfigurationError(
-                f"the policy files can't be read: {error}", where=str(self._folder)
+                f"the policy files can't be read: {error.strerror}",
+                where=error.filename or str(self._folder),
             ) from error
 
 

@@ -8,7 +8,7 @@ from wcmatch import glob as wcglob
 
 from supervisor.gate.follow import relative_to_vault
 from supervisor.policy.deny_list import DenyList
-from supervisor.policy.globs import alternatives
+from supervisor.policy.globs import alternatives, is_understood
 from supervisor.policy.wanted import Scan
 
 MOST_ENTRIES = 20_000
@@ -112,8 +112,14 @@ def _selects(scan: Scan, name: str, below: str) -> bool:
     A glob without a slash is for the name, one with a slash for the path below the search.
     """
     if scan.only:
-        return any(_matches(name, below, glob, flags=wcglob.IGNORECASE) for glob in scan.only)
-    return not any(_matches(name, below, glob, flags=wcglob.CASE) for glob in scan.never)
+        return any(
+            not is_understood(glob) or _matches(name, below, glob, flags=wcglob.IGNORECASE)
+            for glob in scan.only
+        )
+    return not any(
+        is_understood(glob) and _matches(name, below, glob, flags=wcglob.CASE)
+        for glob in scan.never
+    )
 
 
 def _matches(name: str, below: str, glob: str, *, flags: int) -> bool:

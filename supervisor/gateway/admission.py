@@ -24,7 +24,6 @@ COUNT_TOKENS = "/v1/messages/count_tokens"
 
 HEADERS = frozenset(
     {
-        "content-type",
         "accept",
         "anthropic-version",
         "anthropic-beta",
@@ -45,16 +44,23 @@ FIELDS = frozenset(
 )  # fmt: skip
 """What a body may hold without server tools: none of these reaches beyond the model itself."""
 
-PLAIN_BLOCKS = frozenset(
+BLOCKS = frozenset(
     {
+        "image", "document", "tool_result", "search_result",
         "text", "thinking", "redacted_thinking", "tool_use", "tool_reference", "compaction",
         "fallback", "mid_conv_system",
     }
 )  # fmt: skip
-"""Content that is only read by the model; a `tool_use` input is data whatever it looks like."""
+"""Content that is only read by the model, once all it holds comes from the request itself."""
 
 SOURCES = frozenset({"base64", "text", "content"})
 """Where an image or document may come from: the request itself."""
+
+_ELSEWHERE = frozenset({"url", "file"})
+_FREE = frozenset({"input"})
+"""Fields of a `tool_use` that are data whatever they look like."""
+_JSON = "application/json"
+_MEDIA_TYPE = re.compile(r"application/json(\s*;\s*charset=\"?utf-8\"?)?\s*\Z", re.IGNORECASE)
 
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 
@@ -98,8 +104,10 @@ class _Refusal(Exception):
 
 def admit(asked: Asked, access: ModelAccess) -> Admitted | Refused:
     """Judge one request of a turn that has this access."""
+    headers = list(asked.headers)
     try:
         _check_route(asked.method, asked.path, asked.query)
+        _check_media_type(headers)
         parsed = _parse(asked.body)
         model = _check_models(parsed, access.models)
         if not access.server_tools:
@@ -108,7 +116,8 @@ def admit(asked: Asked, access: ModelAccess) -> Admitted | Refused:
         return refusal.verdict
     return Admitted(
         path=asked.path + ("?beta=true" if asked.query else ""),
-        headers=passing_headers(asked.headers),
+        # What was judged as JSON is read as JSON: no other reading is left to the API.
+        headers={**passing_headers(headers), "content-type": _JSON},
         body=asked.body,
         model=model,
         stream=parsed.get("stream") is True,
@@ -141,6 +150,12 @@ def _check_route(method: str, path: str, query: Sequence[tuple[str, str]]) -> No
         raise _Refusal(405, "invalid_request_error", "the Messages API takes only POST")
     if list(query) not in ([], [("beta", "true")]):
         _malformed("the gateway knows no query but beta=true")
+
+
+def _check_media_type(headers: Iterable[tuple[str, str]]) -> None:
+    for name, value in headers:
+        if name.lower() == "content-type" and _MEDIA_TYPE.match(value.strip()) is None:
+            raise _Refusal(415, "invalid_request_error", f"the gateway takes only {_JSON}")
 
 
 def _parse(body: bytes) -> Mapping[str, Any]:
@@ -225,7 +240,7 @@ def _check_reach(body: Mapping[str, Any]) -> None:
     for message in _items(body.get("messages")):
         if not isinstance(message, dict):
             _malformed("messages: each must be an object")
-        _check_content(message.get("content"))
+        _check_fields(message)
 
 
 def _check_tool(tool: Any) -> None:
@@ -249,25 +264,49 @@ def _check_content(content: Any) -> None:
 def _check_block(block: Mapping[str, Any]) -> None:
     if "file_id" in block:
         _forbidden("content by file_id can't pass without server tools")
-    match block.get("type"):
-        case "image" | "document":
-            _check_source(block.get("source"))
-        case "tool_result" | "search_result":
-            _check_content(block.get("content"))
-        case "tool_addition" | "tool_removal":
-            _check_tool_change(block.get("tool"))
-        case str(kind) if kind in PLAIN_BLOCKS:
-            if "source" in block:
-                _check_source(block["source"])
-        case kind:
-            _forbidden(f"content of type {_shown(kind)} can't pass without server tools")
+    kind = block.get("type")
+    if kind in ("image", "document") or ("source" in block and kind != "search_result"):
+        _check_source(block.get("source"))
+    if kind in ("tool_addition", "tool_removal"):
+        _check_tool_change(block.get("tool"))
+        block = {name: value for name, value in block.items() if name != "tool"}
+    elif not _is_one_of(kind, BLOCKS):
+        _forbidden(f"content of type {_shown(kind)} can't pass without server tools")
+    free = _FREE if kind == "tool_use" else frozenset[str]()
+    _check_fields({name: value for name, value in block.items() if name not in free})
+
+
+def _check_fields(fields: Mapping[str, Any]) -> None:
+    """Whatever a thing is called, what it holds comes from the request itself, at any depth."""
+    for name, value in fields.items():
+        if name == "content":
+            _check_content(value)
+        elif name == "source" and not isinstance(value, str):  # a search result's is its name
+            _check_source(value)
+        elif name == "file_id" and value is not None:
+            _forbidden("content by file_id can't pass without server tools")
+        else:
+            _check_other(value)
+
+
+def _check_other(value: Any) -> None:
+    if isinstance(value, dict):
+        if _is_one_of(value.get("type"), _ELSEWHERE):
+            _forbidden("content from elsewhere (a URL, a file id) can't pass without server tools")
+        _check_fields(value)
+    elif isinstance(value, list):
+        for each in value:
+            _check_other(each)
+
+
+def _is_one_of(kind: Any, kinds: frozenset[str]) -> bool:
+    return isinstance(kind, str) and kind in kinds
 
 
 def _check_source(source: Any) -> None:
-    if not isinstance(source, dict) or source.get("type") not in SOURCES or "file_id" in source:
+    if not isinstance(source, dict) or not _is_one_of(source.get("type"), SOURCES):
         _forbidden("content from elsewhere (a URL, a file id) can't pass without server tools")
-    if source["type"] == "content":
-        _check_content(source.get("content"))
+    _check_fields(source)
 
 
 def _check_tool_change(tool: Any) -> None:

@@ -45,13 +45,15 @@ class Door:
     """A turn's way to the model: judges each request, counts what it spends.
 
     `refusals` says what was refused, newest last, without bodies; each begins with `budget` or with
-    the kind of error. `first_request_at` is on the monotonic clock, in seconds.
+    the kind of error. `trouble` is what was wrong with the API at the last request ("it can't be
+    reached: …"), or None. `first_request_at` is on the monotonic clock, in seconds.
     """
 
     def __init__(self, socket_path: Path, access: ModelAccess, proxy: Proxy) -> None:
         self.socket_path = socket_path
         self.first_request_at: float | None = None
         self.refusals: list[str] = []
+        self.trouble: str | None = None
         self._access = access
         self._proxy = proxy
         self._budget = BudgetState(access.budget)
@@ -113,7 +115,12 @@ class Door:
         def charge(usage: Usage) -> None:
             self._budget = self._budget.after(usage, verdict.model)
 
-        return await self._proxy.forward(request, verdict, charge)
+        def trouble(what: str | None) -> None:
+            if what is not None and what != self.trouble:
+                log.warning("the model's API: %s", what)
+            self.trouble = what
+
+        return await self._proxy.forward(request, verdict, charge, trouble)
 
     async def _judge(self, asked: Asked) -> Admitted | Refused:
         if len(asked.body) <= JUDGED_AT_ONCE:

@@ -1,6 +1,7 @@
 """Passes admitted requests on to the model's API: the only place that holds and uses the key."""
 
 import io
+import os
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import aiohttp
 from aiohttp import web
+from aiohttp.client_exceptions import UnixClientConnectorError
 from pydantic import SecretStr
 
 from supervisor.gateway.admission import MESSAGES, Admitted, Refused
@@ -16,7 +18,7 @@ from supervisor.gateway.budget import Usage
 from supervisor.gateway.unix_socket import short_path
 from supervisor.gateway.usage import BodyMeter, StreamMeter
 
-CONNECT_SECONDS = 30.0
+CONNECT_SECONDS = 5.0  # names, TCP and TLS; the CLI tries again a few times (docs/gateway.md)
 SILENCE_SECONDS = 900.0  # longer than the CLI's own patience, so that it decides
 MAX_ERROR_BODY = 64 * 1024
 
@@ -46,12 +48,17 @@ class Proxy:
         self._session = session
 
     async def forward(
-        self, request: web.Request, admitted: Admitted, charge: Callable[[Usage], None]
+        self,
+        request: web.Request,
+        admitted: Admitted,
+        charge: Callable[[Usage], None],
+        trouble: Callable[[str | None], None],
     ) -> web.StreamResponse:
         """Send the request on and its answer back, chunk by chunk as it comes.
 
-        `charge` is called once with what it used, unless the API didn't work on it. If the client
-        leaves, this is cancelled, and with it the request to the API.
+        `charge` is called once with what it used, unless the API didn't work on it. `trouble` is
+        told what is wrong with the API, for the person and not for the agent, or None if nothing
+        is. If the client leaves, this is cancelled, and with it the request to the API.
         """
         meter = StreamMeter() if admitted.stream else BodyMeter()
         billable = admitted.path.partition("?")[0] == MESSAGES
@@ -64,12 +71,16 @@ class Proxy:
             ) as answer:
                 if answer.status != web.HTTPOk.status_code:
                     billable = False
+                    trouble(f"it answered with status {answer.status}")
                     return await self._error(answer)
+                trouble(None)
                 return await _stream(request, answer, meter)
-        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             billable = False
+            trouble(f"it can't be reached: {_why(error)}")
             return error_response(Refused(502, "api_error", "the model's API can't be reached"))
         except (aiohttp.ClientError, TimeoutError):
+            trouble("it broke off before it answered")
             return error_response(Refused(502, "api_error", "the model's API broke off"))
         finally:
             if billable:
@@ -137,6 +148,22 @@ def error_response(refused: Refused) -> web.Response:
         },
         status=refused.status,
     )
+
+
+def _why(error: aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError) -> str:
+    """The cause of a failed connection, with host and port alone of the address."""
+    if not isinstance(error, aiohttp.ClientConnectorError):
+        return f"no connection within {CONNECT_SECONDS:.0f} s"
+    if isinstance(error, UnixClientConnectorError):
+        return error.os_error.strerror or "the scripted model is gone"
+    # A certificate's error is of the same kind, but has no `os_error`.
+    certificate = getattr(error, "certificate_error", None)
+    if certificate is not None:
+        return f"{error.host}:{error.port}: {certificate}"
+    cause = error.os_error
+    number = cause.errno or 0
+    words = os.strerror(number) if number > 0 else cause.strerror  # a name's errors are below 0
+    return f"{error.host}:{error.port}: {words or cause}"
 
 
 async def _stream(

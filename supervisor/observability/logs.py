@@ -16,6 +16,9 @@ LogFormat = Literal["json", "human"]
 _session: ContextVar[str | None] = ContextVar("session_id", default=None)
 _turn: ContextVar[str | None] = ContextVar("turn_id", default=None)
 
+_MEMBERS = frozenset({"ts", "level", "logger", "message", "session_id", "turn_id", "error"})
+"""What each line may have by itself."""
+
 _QUIET = {
     "uvicorn.access": logging.CRITICAL,  # paths carry ids and queries
     "aiosqlite": logging.WARNING,  # at DEBUG it writes each statement with its parameters
@@ -24,6 +27,11 @@ _QUIET = {
     "docker": logging.WARNING,
     "urllib3": logging.WARNING,
 }
+
+
+def fields(**known: str | float | None) -> dict[str, Any]:
+    """The `extra` of a log call: members of its own in JSON, `name=value` for people."""
+    return {"fields": {name: value for name, value in known.items() if value is not None}}
 
 
 @contextmanager
@@ -75,10 +83,21 @@ class _Redacting(logging.Formatter):
             "message": self._redact(_message(record)),
             "session_id": _session.get(),
             "turn_id": _turn.get(),
+            **self._known(record),
         }
         if record.exc_info:
             fields["error"] = self._redact(self.formatException(record.exc_info))
         return {name: value for name, value in fields.items() if value is not None}
+
+    def _known(self, record: logging.LogRecord) -> dict[str, Any]:
+        """What the call gave as `fields`; none of it can take the place of a member above."""
+        given = getattr(record, "fields", {})
+        return {
+            name if name not in _MEMBERS else f"{name}_": self._redact(value)
+            if isinstance(value, str)
+            else value
+            for name, value in given.items()
+        }
 
 
 class _JsonLines(_Redacting):
@@ -95,7 +114,8 @@ class _HumanLines(_Redacting):
             if name in fields
         )
         line = f"{fields['ts'][:19]}Z {fields['level']:<7} {fields['logger']}: {fields['message']}"
-        text = _visible(line + ids)
+        known = "".join(f" {name}={_word(value)}" for name, value in self._known(record).items())
+        text = _visible(line + known + ids)
         if "error" in fields:
             text += "".join("\n    " + _visible(row) for row in fields["error"].splitlines())
         return text
@@ -106,6 +126,12 @@ def _message(record: logging.LogRecord) -> str:
         return record.getMessage()
     except (TypeError, ValueError):  # arguments that don't fit the text: still worth a line
         return f"{record.msg} {record.args}"
+
+
+def _word(value: object) -> str:
+    """A value as one word, or in quotes if it isn't one."""
+    text = str(value)
+    return text if text and not set(text) & set(' "=') else json_line.dump(text).decode()
 
 
 def _visible(text: str) -> str:

@@ -38,9 +38,7 @@ class Node:
 
     def wrong(self, expected: str, remedy: str | None = None) -> ConfigurationError:
         """The error that says what was expected here."""
-        return ConfigurationError(
-            f"{self.where}: expected {expected}", where=self.where, remedy=remedy
-        )
+        return ConfigurationError(f"expected {expected}", where=self.where, remedy=remedy)
 
     def entries(self) -> "list[tuple[Node, Node]]":
         """Key and value nodes of a mapping; a key that comes twice is an error."""
@@ -145,7 +143,7 @@ def parse_document(file: str, content: bytes) -> Node:
     """
     if len(content) > LARGEST_FILE:
         raise ConfigurationError(
-            f"{file}: larger than {LARGEST_FILE} bytes", where=f"{file}:1:1", remedy="split it"
+            f"larger than {LARGEST_FILE} bytes", where=f"{file}:1:1", remedy="split it"
         )
     try:
         text = content.decode("utf-8-sig")
@@ -153,16 +151,16 @@ def parse_document(file: str, content: bytes) -> Node:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise ConfigurationError(f"{file}:{line}: not UTF-8", where=f"{file}:{line}:1") from None
+        raise ConfigurationError("not UTF-8", where=f"{file}:{line}:1") from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else f"{file}:1:1"
-        raise ConfigurationError(f"{where}: {error.problem}", where=where) from None
+        raise ConfigurationError(f"no YAML: {error.problem}", where=where) from None
     except yaml.YAMLError as error:
-        raise ConfigurationError(f"{file}: {error}", where=f"{file}:1:1") from None
+        raise ConfigurationError(f"no YAML: {error}", where=f"{file}:1:1") from None
     if root is None:
         raise ConfigurationError(
-            f"{file}: empty", where=f"{file}:1:1", remedy="begin it with `version: 1`"
+            "the file is empty", where=f"{file}:1:1", remedy="begin it with `version: 1`"
         )
     return Node(file, "", root)
 
@@ -178,4 +176,4 @@ def _hold_limits(file: str, text: str) -> None:
             mark = event.start_mark
             where = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
             expected = f"at most {what}" if aliases > MOST_ALIASES else f"no {what}"
-            raise ConfigurationError(f"{where}: expected {expected}", where=where)
+            raise ConfigurationError(f"expected {expected}", where=where)

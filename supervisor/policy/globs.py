@@ -2,12 +2,20 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from math import prod
 
 from supervisor.policy.deny_list import DenyList
 
 MOST_ALTERNATIVES = 64
+MOST_STEPS = 512
+"""Braces that are opened in one pattern."""
 _MAGIC = re.compile(r"[*?\[\]{}]")
 _BRACES = re.compile(r"\{([^{}]*)\}")
+_RANGE = re.compile(r"([A-Za-z0-9])\.\.([A-Za-z0-9])\Z")
+_STRAY = re.compile(r"[\[\]{}]")
+_SPAN = re.compile(r"(.)-(.)|(.)", re.DOTALL)
 _SET = re.compile(r"\[[!^]?\]?[^\]]*\]")
 
 
@@ -16,21 +24,62 @@ def has_magic(text: str) -> bool:
     return _MAGIC.search(text) is not None
 
 
-def alternatives(pattern: str) -> tuple[str, ...]:
-    """The pattern with its braces written out, at most MOST_ALTERNATIVES of them.
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """A pattern with its braces written out; not `complete`: a limit left some as they were."""
 
-    Innermost braces first; one with neither comma nor range is left as text.
+    texts: tuple[str, ...]
+    complete: bool = True
+
+
+def expand(pattern: str, *, ranges: bool = False) -> Expansion:
+    """The pattern with its braces written out, innermost first, those of one choice too.
+
+    `ranges`: `{a..c}` is written out as well, as a shell does and a search doesn't.
     """
     pending, done = [pattern], list[str]()
-    while pending and len(done) + len(pending) <= MOST_ALTERNATIVES:
+    for _ in range(MOST_STEPS):
+        if not pending or len(done) + len(pending) > MOST_ALTERNATIVES:
+            break
         text = pending.pop()
-        match = next((m for m in _BRACES.finditer(text) if "," in m.group(1)), None)
+        match = _BRACES.search(text)
         if match is None:
             done.append(text)
             continue
         before, after = text[: match.start()], text[match.end() :]
-        pending.extend(before + choice + after for choice in match.group(1).split(","))
-    return tuple(dict.fromkeys([*done, *pending]))
+        choices = _range(match.group(1)) if ranges else None
+        pending.extend(before + each + after for each in choices or match.group(1).split(","))
+    return Expansion(tuple(dict.fromkeys([*done, *pending])), complete=not pending)
+
+
+def alternatives(pattern: str, *, ranges: bool = False) -> tuple[str, ...]:
+    """The texts of `expand`: where a limit was met, some with braces left in them."""
+    return expand(pattern, ranges=ranges).texts
+
+
+def _range(body: str) -> list[str] | None:
+    match = _RANGE.match(body)
+    if match is None:
+        return None
+    first, last = match.group(1), match.group(2)
+    if first.isdigit() != last.isdigit():
+        return None
+    step = 1 if ord(first) <= ord(last) else -1
+    return [chr(each) for each in range(ord(first), ord(last) + step, step)]
+
+
+def is_understood(pattern: str) -> bool:
+    """Whether it is certain what this glob matches; of one that isn't, anything must be expected.
+
+    Readers of globs differ in escapes, classes, and braces or brackets that are left open.
+    """
+    found = expand(pattern)
+    return (
+        found.complete
+        and "\\" not in pattern
+        and "[:" not in pattern
+        and not any(_STRAY.search(_SET.sub("", text)) for text in found.texts)
+    )
 
 
 def fixed_prefixes(pattern: str) -> tuple[str, ...]:
@@ -65,14 +114,37 @@ def only_means_denied(pattern: str, denied: DenyList) -> str | None:
 
 
 def _readings(pattern: str) -> Iterator[str]:
-    plain = _SET.sub(_first_of_set, pattern).replace("**/", "")
-    if "*" not in plain and "?" not in plain:
-        yield plain
-        return
-    yield plain.replace("*", "").replace("?", "")
-    yield plain.replace("*", "x").replace("?", "x")
+    for each in _without_sets(pattern.replace("\\", "")):
+        plain = each.replace("**/", "")
+        if "*" not in plain and "?" not in plain:
+            yield plain
+            continue
+        yield plain.replace("*", "").replace("?", "")
+        yield plain.replace("*", "x").replace("?", "x")
 
 
-def _first_of_set(match: re.Match[str]) -> str:
-    body = match.group(0)[1:-1]
-    return "x" if body[:1] in ("!", "^", "") else body[0]
+def _without_sets(pattern: str) -> Iterator[str]:
+    """The pattern with each set as one of its letters; as its first, if there are too many."""
+    pieces = _SET.split(pattern)
+    sets = [_members(match.group(0)) for match in _SET.finditer(pattern)]
+    if prod(len(each) for each in sets) > MOST_ALTERNATIVES:
+        sets = [each[:1] for each in sets]
+    for chosen in product(*sets):
+        parts = [part for pair in zip(pieces, chosen, strict=False) for part in pair]
+        yield "".join([*parts, pieces[-1]])
+
+
+def _members(text: str) -> list[str]:
+    body = text[1:-1]
+    if body[:1] in ("!", "^", ""):
+        return ["x"]
+    spans = _SPAN.findall(body)
+    return list(
+        dict.fromkeys(
+            chr(each)
+            for first, last, one in spans
+            for each in (
+                range(ord(first), min(ord(last), ord(first) + 99) + 1) if first else [ord(one)]
+            )
+        )
+    ) or [body[0]]

@@ -1,12 +1,12 @@
 """Which facts a call needs: the paths it names, by tool and field."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from supervisor.policy.call import ToolCall, Use
 from supervisor.policy.compiled import Category
-from supervisor.policy.globs import alternatives, fixed_prefixes
+from supervisor.policy.globs import alternatives, expand, fixed_prefixes
 from supervisor.policy.words import command_words
 from supervisor.trust.levels import TrustLevel
 
@@ -20,8 +20,13 @@ COMMAND_FIELDS = ("command", "code", "script")
 MOST_TEXTS = 256
 DEEPEST_INPUT = 8
 
+_ELSEWHERE = (
+    "isolation", "worktree", "cwd", "workdir", "workingdir", "background", "remote", "permission",
+    "dangerous", "sandbox",
+)  # fmt: skip
+"""Parts of the names of fields by which an agent is put elsewhere, or outlives who called it."""
 _CONTENT_SEARCH = "Glob"  # the one search tool that gives names only
-_USES = {Category.READ: Use.READ, Category.SEARCH: Use.SEARCH, Category.WRITE: Use.WRITE}
+_FILE_USES = {Category.READ: Use.READ, Category.WRITE: Use.WRITE}
 _FILE_URL = "file:"
 
 
@@ -57,17 +62,9 @@ class Wants:
 
 def wanted(call: ToolCall, category: Category) -> Wants:
     """What must be known of the file system before this call can be decided."""
-    if category is Category.SEARCH:
-        return _search(call)
-    if category in _USES:
-        return _file_tool(call, _USES[category])
-    if category is Category.SHELL:
-        return _shell(call)
-    if category is Category.WEB:
-        return _web(call)
-    if category in (Category.AGENT, Category.QUESTION):
-        return Wants()  # prose for an agent or a person, whose own calls are judged
-    return _arguments(call)
+    if category in _FILE_USES:
+        return _file_tool(call, _FILE_USES[category])
+    return _READERS.get(category, _arguments)(call)
 
 
 def _file_tool(call: ToolCall, use: Use) -> Wants:
@@ -108,7 +105,10 @@ def _search(call: ToolCall) -> Wants:
         if prefix not in ("", ".")
     ]
     paths = [Wanted(folder, Use.SEARCH, scan), *(Wanted(each, Use.SEARCH) for each in below)]
-    return _bounded(paths, patterns)
+    wants = _bounded(paths, patterns)
+    if not all(expand(each).complete for each in patterns):
+        return replace(wants, doubt="the glob has too many alternatives to look at them all")
+    return wants
 
 
 def _split_globs(text: str) -> list[str]:
@@ -136,9 +136,20 @@ def _shell(call: ToolCall) -> Wants:
     return Wants(
         paths=tuple(Wanted(word, Use.WORD) for word in found),
         # Braces are written out among the words already.
-        patterns=tuple(word for word in found if alternatives(word) == (word,)),
+        patterns=tuple(word for word in found if alternatives(word, ranges=True) == (word,)),
         doubt=None if complete else "the command is too long or too deep to look through",
     )
+
+
+def _agent(call: ToolCall) -> Wants:
+    """Prose for an agent, whose own calls are judged; not so where and how long it works."""
+    if call.level is not TrustLevel.FULL:
+        for key, value in call.input.items():
+            if value not in (None, False, "") and any(each in _plain(key) for each in _ELSEWHERE):
+                return Wants(
+                    doubt=f"`{str(key)[:80]}` lets an agent work elsewhere, or go on alone"
+                )
+    return Wants()
 
 
 def _web(call: ToolCall) -> Wants:
@@ -155,6 +166,19 @@ def _arguments(call: ToolCall) -> Wants:
         elif text and not any(c.isspace() for c in text) and not _is_address(text):
             found.append(Wanted(text, Use.ARGUMENT))
     return _bounded(found, tuple(each.text for each in found))
+
+
+def _question(_call: ToolCall) -> Wants:
+    return Wants()  # prose for a person
+
+
+_READERS: Mapping[Category, Callable[[ToolCall], Wants]] = {
+    Category.SEARCH: _search,
+    Category.SHELL: _shell,
+    Category.WEB: _web,
+    Category.AGENT: _agent,
+    Category.QUESTION: _question,
+}
 
 
 def _is_address(text: str) -> bool:
@@ -184,8 +208,11 @@ def _texts(value: Any, depth: int, *, path_field: bool = False) -> Iterator[tupl
 
 
 def _is_path_field(key: object) -> bool:
-    plain = str(key).lower().replace("_", "").replace("-", "")
-    return plain in PATH_FIELDS
+    return _plain(key) in PATH_FIELDS
+
+
+def _plain(key: object) -> str:
+    return str(key).lower().replace("_", "").replace("-", "")
 
 
 def _join(folder: str, below: str) -> str:

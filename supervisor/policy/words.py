@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
-from supervisor.policy.globs import alternatives
+from supervisor.policy.globs import expand
 from supervisor.policy.shell_split import Command, Word, split_shell
 
 LONGEST_COMMAND = 65_536
@@ -64,7 +64,9 @@ def command_words(command: str) -> Words:
         for each in commands:
             names, code = _of_command(each)
             found.update((name, None) for name in names if len(name) <= LONGEST_WORD)
-            complete = complete and all(len(name) <= LONGEST_WORD for name in names)
+            complete = complete and all(
+                len(name) <= LONGEST_WORD and expand(name, ranges=True).complete for name in names
+            )
             pending.extend((inner, depth + 1) for inner in code)
             if len(found) > MOST_WORDS or len(pending) > MOST_WORDS:
                 return Words(tuple(found)[:MOST_WORDS], complete=False)
@@ -120,7 +122,7 @@ def _readings(word: str) -> list[str]:
     readings = [word]
     if len(word) > LONGEST_WORD:
         return readings
-    for each in alternatives(word):
+    for each in expand(word, ranges=True).texts:
         readings.append(each)
         for separator in ("=", ":", "@", ","):
             if separator in each:

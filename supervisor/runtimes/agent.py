@@ -28,11 +28,12 @@ from claude_agent_sdk._internal.transport.subprocess_cli import SubprocessCLITra
 from claude_agent_sdk.types import HookInput, SyncHookJSONOutput, SystemPromptFile
 
 from supervisor.errors import AgentProcessFailed, TurnFailed
-from supervisor.events.schema import RuntimeEvent, Spending
+from supervisor.events.schema import RuntimeEvent, Spending, WarningEvent
 from supervisor.gateway.door import Door
 from supervisor.policy.call import Allow, Deny
 from supervisor.runtimes.contract import Channel, Receipt, RunPlan, RunResult, ToolGate
 from supervisor.runtimes.transcript import TranscriptFile
+from supervisor.runtimes.translate import MODEL_RETRY
 from supervisor.runtimes.transport import ChannelTransport
 from supervisor.runtimes.wire import Wire
 
@@ -121,6 +122,7 @@ def environment(places: Places) -> dict[str, str]:
         "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "CLAUDE_CODE_ENTRYPOINT": "sdk-py",
+        "CLAUDE_CODE_MAX_RETRIES": "4",  # an API that can't be reached is said so within a minute
         "CLAUDE_CODE_TMPDIR": str(places.scratch),
         "CLAUDE_CONFIG_DIR": str(places.config),
         "DISABLE_AUTOUPDATER": "1",
@@ -183,9 +185,20 @@ class AgentRun:
                 )
             if isinstance(said, TurnFailed):
                 raise said
-            yield said
+            yield self._with_cause(said)
             if isinstance(said, RunResult):
                 return
+
+    def _with_cause(self, said: RuntimeEvent | RunResult) -> RuntimeEvent | RunResult:
+        """Where the model failed: why, which the gateway knows and the CLI doesn't."""
+        trouble = self._door.trouble
+        if trouble is None:
+            return said
+        if isinstance(said, WarningEvent) and said.code == MODEL_RETRY:
+            return said.model_copy(update={"message": f"the model's API: {trouble}; trying again"})
+        if isinstance(said, RunResult) and said.error is not None:
+            return replace(said, error=f"{trouble} ({said.error})")
+        return said
 
     async def inject(self, message: str) -> None:
         """Hand a message over."""

@@ -21,6 +21,9 @@ from supervisor.events.schema import (
 )
 from supervisor.runtimes.contract import RunResult
 
+MODEL_RETRY: Final = "model_retry"
+"""The code of the warning that the model's API failed and is tried again."""
+
 MAX_RESULT_CHARS: Final = 1024 * 1024
 
 
@@ -111,7 +114,8 @@ class Translator:
                 tools=tuple(str(tool) for tool in tools) if isinstance(tools, list) else (),
                 permission_mode=str(frame.get("permissionMode", "default")),
             )
-            for server in frame.get("mcp_servers") or ():
+            servers = frame.get("mcp_servers")
+            for server in servers if isinstance(servers, list) else ():
                 if isinstance(server, dict) and server.get("status") == "failed":
                     yield WarningEvent(
                         code="mcp_connection_failed",
@@ -119,7 +123,7 @@ class Translator:
                     )
         elif subtype == "api_retry":
             yield WarningEvent(
-                code="model_retry",
+                code=MODEL_RETRY,
                 message=f"the model's API failed ({frame.get('error_status')}); trying again",
             )
 

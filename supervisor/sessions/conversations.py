@@ -445,11 +445,7 @@ def _note_end(plan: TurnPlan, words: LastWords, seconds: float) -> None:
         code=words.error_code,
         duration_ms=round(seconds * 1000),
     )
-    logger.log(
-        logging.INFO if words.state in {"done", "aborted"} else logging.WARNING,
-        "turn ended",
-        extra=known,
-    )
+    logger.info("turn ended", extra=known)
 
 
 def _title(message: str) -> str:

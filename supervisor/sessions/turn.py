@@ -26,6 +26,7 @@ from supervisor.events.schema import (
     UserMessageEvent,
 )
 from supervisor.runtimes.contract import Receipt, Run, RunResult, Runtime, ToolGate
+from supervisor.sessions.ahead import ahead
 from supervisor.sessions.plan import TurnPlan
 
 _PARTIAL_CHARS: Final = 1024 * 1024
@@ -147,9 +148,10 @@ async def _play(plan: TurnPlan, stage: Stage) -> RunResult | TurnFailed:
     say, heard = stage.say, stage.heard
     try:
         async with stage.runtime.open(plan.run, stage.gate) as run:
-            await say(_isolation(plan, run.receipt))
-            await say(UserMessageEvent(content=plan.said))
-            await say(plan.prompt_metadata())
+            async with ahead(say) as tell:
+                await tell(_isolation(plan, run.receipt))
+                await tell(UserMessageEvent(content=plan.said))
+                await tell(plan.prompt_metadata())
             heard.run = run
             try:
                 await run.inject(plan.prompt)
@@ -167,10 +169,11 @@ async def _play(plan: TurnPlan, stage: Stage) -> RunResult | TurnFailed:
 
 
 async def _listen(run: Run, say: Say) -> RunResult | TurnFailed:
-    async for said in run.events:
-        if isinstance(said, RunResult):
-            return said if said.error is None else _failure(said, over_budget=run.over_budget)
-        await say(said)
+    async with ahead(say) as tell:
+        async for said in run.events:
+            if isinstance(said, RunResult):
+                return said if said.error is None else _failure(said, over_budget=run.over_budget)
+            await tell(said)
     raise AssertionError("a run's events end with a result or raise")
 
 

@@ -5,19 +5,27 @@ and of others together; then StorageBusy is raised and nothing was written.
 """
 
 import asyncio
+import logging
 import os
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import aiosqlite
 
 from supervisor.errors import ConfigurationError, StorageBusy
+from supervisor.storage.adoption import REMEDY, Adoption, Home, settle
 from supervisor.storage.migrate import Schema, load_steps, migrate
+from supervisor.storage.place import require_plain
+from supervisor.storage.shape import require_our_shape
+from supervisor.storage.witness import Sighting, Witness, sight
+
+logger = logging.getLogger(__name__)
 
 BUSY_WAIT = 5.0
 """Seconds that a write waits for its turn."""
@@ -38,16 +46,40 @@ _REMEDIES = {
 }
 
 
+class HardenedConnection(sqlite3.Connection):
+    """A connection to a file whose content is not to be trusted, in its schema above all."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.execute("PRAGMA trusted_schema = OFF")
+        self.execute("PRAGMA cell_size_check = ON")
+        defensive = getattr(sqlite3, "SQLITE_DBCONFIG_DEFENSIVE", None)
+        if defensive is not None:  # Python 3.12 and later
+            getattr(self, "setconfig")(defensive, True)  # noqa: B009  (unknown to 3.11's types)
+
+
 class Database:
     """A database file, open while the `async with` lasts; its schema is brought up to date first.
+
+    With a `home` it has to be that data folder's own: any other is taken in at the strictest
+    levels, and `adoption` says so.
 
     `write()` gives the one writing connection inside a transaction, `transact()` runs a whole unit
     in one go, `rows()` reads what is committed. Errors: StorageBusy (worth a retry),
     DatabaseTooNew, ConfigurationError.
     """
 
-    def __init__(self, path: Path, schema: Schema = "sessions", *, wait: float = BUSY_WAIT) -> None:
+    def __init__(
+        self,
+        path: Path,
+        schema: Schema = "sessions",
+        *,
+        wait: float = BUSY_WAIT,
+        home: Home | None = None,
+    ) -> None:
         self.path = path
+        self.adoption: Adoption | None = None
+        self._home = home
         self._schema = schema
         self._wait = wait
         self._patience = int(wait * 1000)
@@ -59,11 +91,20 @@ class Database:
         self._unit_connection: sqlite3.Connection | None = None
 
     async def __aenter__(self) -> Self:
-        await asyncio.to_thread(prepare, self.path, self._schema, self._wait)
+        settled = await asyncio.to_thread(
+            prepare, self.path, self._schema, self._wait, home=self._home
+        )
         async with AsyncExitStack() as stack:
+            if settled is not None:
+                # Runs last, when nothing of ours has the file open any more.
+                stack.push_async_callback(asyncio.to_thread, self._leave, settled)
             with translated_errors(self.path):
                 self._writer = await stack.enter_async_context(self._connect("writer"))
                 self._reader = await stack.enter_async_context(self._connect("reader"))
+                await self.rows("SELECT 1 FROM sqlite_schema")  # now the write-ahead log is there
+            if settled is not None:
+                self.adoption = settled.adoption
+                await asyncio.to_thread(self._arrive, settled)
             self._unit_thread = ThreadPoolExecutor(1, thread_name_prefix="storage")
             stack.push_async_callback(self._close_units)
             self._open = stack.pop_all()
@@ -118,6 +159,23 @@ class Database:
         """The first row of a query, or None."""
         return next(iter(await self.rows(sql, parameters)), None)
 
+    def _arrive(self, settled: "_AtHome") -> None:
+        try:
+            settled.witness.opened(settled.database_id, self.path)
+        except OSError as error:
+            raise ConfigurationError(
+                f"the data folder can't be written: {error.strerror}",
+                where=error.filename,
+                remedy="free some space, or mend the folder's owner and mode",
+            ) from error
+
+    def _leave(self, settled: "_AtHome") -> None:
+        try:
+            settled.witness.closed(settled.database_id, self.path)
+        except OSError as error:
+            # The next start finds a database that isn't known to be as we left it.
+            logger.warning("how %s was left could not be noted: %s", self.path, error)
+
     async def _my_turn(self, deadline: float) -> None:
         try:
             async with asyncio.timeout_at(deadline):
@@ -131,7 +189,9 @@ class Database:
 
     def _run_unit(self, work: Callable[[sqlite3.Connection], T], patience: int) -> T:
         if self._unit_connection is None:
-            self._unit_connection = sqlite3.connect(self.path, isolation_level=None)
+            self._unit_connection = sqlite3.connect(
+                self.path, isolation_level=None, factory=HardenedConnection
+            )
             self._unit_connection.row_factory = sqlite3.Row
             self._unit_connection.execute("PRAGMA foreign_keys = ON")
             self._unit_connection.execute("PRAGMA synchronous = NORMAL")
@@ -166,7 +226,7 @@ class Database:
     @asynccontextmanager
     async def _connect(self, role: str) -> AsyncIterator[aiosqlite.Connection]:
         async with aiosqlite.connect(
-            self.path, isolation_level=None, timeout=self._wait
+            self.path, isolation_level=None, timeout=self._wait, factory=HardenedConnection
         ) as connection:
             connection.row_factory = sqlite3.Row
             await connection.execute("PRAGMA foreign_keys = ON")
@@ -176,16 +236,44 @@ class Database:
             yield connection
 
 
-def prepare(path: Path, schema: Schema, wait: float = BUSY_WAIT) -> None:
-    """Make the file (mode 0600) if there is none, bring it up to date, and turn WAL on."""
+@dataclass(frozen=True, slots=True)
+class _AtHome:
+    """A database that is sealed as ours, and who remembers how it was left."""
+
+    database_id: str
+    adoption: Adoption | None
+    witness: Witness
+
+
+def prepare(
+    path: Path, schema: Schema, wait: float = BUSY_WAIT, *, home: Home | None = None
+) -> _AtHome | None:
+    """Make the file (mode 0600) if there is none, bring it up to date, and turn WAL on.
+
+    Nothing in it is read before its schema is known to be ours. With a `home`, it is ours at the
+    end, as `adoption.settle` says; None without one.
+    """
+    if home is not None:
+        require_plain(path, home.vault)
     _make_private(path)
+    seen = None if home is None else _sight(path)
     with (
         translated_errors(path),
-        closing(sqlite3.connect(path, isolation_level=None, timeout=wait)) as cx,
+        closing(
+            sqlite3.connect(path, isolation_level=None, timeout=wait, factory=HardenedConnection)
+        ) as cx,
     ):
         cx.execute(f"PRAGMA page_size = {_PAGE_SIZES[schema]}")  # counts for a file that is empty
+        require_our_shape(cx, path, schema)
         migrate(cx, path, load_steps(schema))
+        at_home = None
+        if home is not None and seen is not None:
+            settled = settle(cx, path, home, seen)
+            at_home = _AtHome(settled.database_id, settled.adoption, Witness(home.data))
         _turn_wal_on(cx, path, time.monotonic() + wait)
+    if at_home is not None and at_home.adoption is not None:
+        logger.warning("%s: %s; %s", path, at_home.adoption.detail, REMEDY)
+    return at_home
 
 
 @contextmanager
@@ -212,7 +300,24 @@ def _busy(path: Path) -> StorageBusy:
     )
 
 
+def _sight(path: Path) -> Sighting:
+    try:
+        return sight(path)
+    except OSError as error:
+        raise ConfigurationError(
+            f"the database can't be read: {error.strerror}",
+            where=str(path),
+            remedy="check its owner and mode",
+        ) from error
+
+
 def _make_private(path: Path) -> None:
+    if path.is_symlink():
+        raise ConfigurationError(
+            "the database is a link: what it leads to would be changed",
+            where=str(path),
+            remedy="move the link away, or name the file itself",
+        )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:

@@ -10,6 +10,7 @@ from supervisor.ids import InstanceId, new_instance_id
 
 TOKEN_FILE: Final = "token"  # noqa: S105  (a file's name)
 INSTANCE_FILE: Final = "instance"
+BINDING_FILE: Final = "binding"
 _OTHERS: Final = 0o077
 
 
@@ -26,18 +27,38 @@ def instance_of(data_dir: Path) -> InstanceId:
     return InstanceId(_made_once(data_dir / INSTANCE_FILE, new_instance_id()))
 
 
+def binding_secret_of(data_dir: Path) -> str:
+    """The secret with which this data folder seals the databases that are its own."""
+    return _made_once(data_dir / BINDING_FILE, secrets.token_hex(32))
+
+
 def private_folder(path: Path) -> Path:
-    """Make the folder if it isn't there, and close it to others. Raises ConfigurationError."""
+    """Make the folder if it isn't there, and close it to others.
+
+    Raises ConfigurationError, also for a link and for a folder of another user's: in a folder that
+    all may write to, such as `/tmp`, somebody else could have put it there first.
+    """
     try:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path.chmod(0o700)
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            if os.fstat(folder).st_uid != os.geteuid():
+                raise _not_private(path, "it belongs to another user")
+            os.fchmod(folder, 0o700)
+        finally:
+            os.close(folder)
     except OSError as error:
-        raise ConfigurationError(
-            f"the folder can't be made or closed to others: {error.strerror}",
-            where=str(path),
-            remedy="choose another with --data-dir or TRUSTFLOOR_RUNTIME_DIR, or mend its owner",
-        ) from error
+        why = "it is a link" if path.is_symlink() else error.strerror
+        raise _not_private(path, str(why)) from error
     return path
+
+
+def _not_private(path: Path, why: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"the folder can't be made or closed to others: {why}",
+        where=str(path),
+        remedy="choose another with --data-dir or TRUSTFLOOR_RUNTIME_DIR, or mend its owner",
+    )
 
 
 def _made_once(path: Path, content: str) -> str:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from supervisor.clock import Clock
-from supervisor.errors import ConfigurationError, DataFolderInUse
+from supervisor.errors import ConfigurationError, DataFolderInUse, VaultInUse
 from supervisor.storage.timestamp import SystemClock, to_text
 
 
@@ -18,7 +18,11 @@ def hold_data_folder(data: Path, clock: Clock | None = None) -> Iterator[None]:
 
     Raises DataFolderInUse, naming the holder. A killed holder leaves no lock behind.
     """
-    with _hold(data / "lock", f"the data folder {data}", clock):
+    in_use = DataFolderInUse(
+        f"another supervisor uses the data folder {data}",
+        remedy="stop that one, or give this one a data folder of its own with --data-dir",
+    )
+    with _hold(data / "lock", in_use, clock):
         yield
 
 
@@ -26,24 +30,26 @@ def hold_data_folder(data: Path, clock: Clock | None = None) -> Iterator[None]:
 def hold_database(path: Path, clock: Clock | None = None) -> Iterator[None]:
     """Be the only supervisor on this database: two data folders can't share one.
 
-    The lock file lies beside it (`{name}.lock`). Raises DataFolderInUse, naming the holder.
+    The lock file lies beside it (`{name}.lock`). Raises VaultInUse, naming the holder.
     """
-    with _hold(path.with_name(path.name + ".lock"), f"the database {path}", clock):
+    in_use = VaultInUse(
+        f"another supervisor works on this vault: it holds {path}",
+        remedy="stop that one, or give this one another vault with --vault;"
+        " a data folder of its own doesn't help, as sessions are kept in the vault",
+    )
+    with _hold(path.with_name(path.name + ".lock"), in_use, clock):
         yield
 
 
 @contextmanager
-def _hold(path: Path, what: str, clock: Clock | None) -> Iterator[None]:
+def _hold(path: Path, in_use: DataFolderInUse, clock: Clock | None) -> Iterator[None]:
     descriptor = _open(path)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise DataFolderInUse(
-                f"another supervisor uses {what}",
-                where=_describe_holder(path, descriptor),
-                remedy="stop that one, or give this one a data folder of its own",
-            ) from None
+            in_use.where = _describe_holder(path, descriptor)
+            raise in_use from None
         started = to_text((clock or SystemClock()).now())
         holder = json.dumps({"pid": os.getpid(), "started": started}).encode()
         os.ftruncate(descriptor, 0)

@@ -60,7 +60,10 @@ def current_version(cx: sqlite3.Connection) -> int:
     """The version a database is at; 0 means that no step was ever applied."""
     if not _has_table(cx, "schema_version"):
         return 0
-    (version,) = cx.execute("SELECT coalesce(max(version), 0) FROM schema_version").fetchone()
+    # Whatever a file from elsewhere says there: text sorts above all numbers, and is none.
+    (version,) = cx.execute(
+        "SELECT coalesce(max(version), 0) FROM schema_version WHERE typeof(version) = 'integer'"
+    ).fetchone()
     return int(version)
 
 
@@ -77,6 +80,11 @@ def migrate(cx: sqlite3.Connection, path: Path, steps: Sequence[Step]) -> None:
         return
     if version:
         _back_up(cx, path, version)
+    apply_steps(cx, path, steps)
+
+
+def apply_steps(cx: sqlite3.Connection, path: Path, steps: Sequence[Step]) -> None:
+    """Apply those of the steps that are missing; `path` is for errors only."""
     cx.execute("PRAGMA foreign_keys = OFF")  # has no effect inside a transaction
     for step in steps:
         _apply(cx, path, step)

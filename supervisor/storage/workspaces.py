@@ -47,7 +47,7 @@ class WorkspaceStore:
         """The workspace. Raises NotFound."""
         row = await self._db.row("SELECT * FROM workspaces WHERE slug = ?", (slug,))
         if row is None:
-            raise NotFound("no workspace has this slug", where=slug)
+            raise _no_such(slug)
         return _workspace(dict(row))
 
     async def list(self) -> list[WorkspaceRow]:
@@ -55,9 +55,17 @@ class WorkspaceStore:
         rows = await self._db.rows("SELECT * FROM workspaces ORDER BY slug")
         return [_workspace(dict(row)) for row in rows]
 
-    async def put(self, slug: str, *, name: str, folder: str, floor: TrustLevel) -> WorkspaceRow:
-        """Make the workspace, or replace what is said of it.
+    async def put(
+        self,
+        slug: str,
+        *,
+        floor: TrustLevel | None = None,
+        name: str | None = None,
+        folder: str | None = None,
+    ) -> WorkspaceRow:
+        """Make the workspace, or change what is said of it: what is None stays as it is.
 
+        A new one needs a floor; its name is its slug and its folder the vault, unless given.
         Raises InvalidRequest for a slug or folder that can't be: the folder is relative, without
         `..`, and `default` is always the whole vault. Whether it exists is checked elsewhere.
         """
@@ -67,18 +75,34 @@ class WorkspaceStore:
                 where="slug",
                 remedy="use up to 63 lower-case letters, digits and hyphens",
             )
-        inside = relative_folder(folder)
+        inside = None if folder is None else relative_folder(folder)
         if slug == DEFAULT and inside:
             raise InvalidRequest("the default workspace is the whole vault", where="folder")
+        level = None if floor is None else floor.value
         async with self._db.write() as cx:
-            rows = await cx.execute_fetchall(
-                "INSERT INTO workspaces (slug, name, folder, floor, created_at)"
-                " VALUES (?, ?, ?, ?, ?) ON CONFLICT (slug) DO UPDATE SET"
-                " name = excluded.name, folder = excluded.folder, floor = excluded.floor"
-                " RETURNING *",
-                (slug, name, inside, floor.value, to_text(self._clock.now())),
+            rows = list(
+                await cx.execute_fetchall(
+                    "UPDATE workspaces SET name = COALESCE(?, name),"
+                    " folder = COALESCE(?, folder), floor = COALESCE(?, floor)"
+                    " WHERE slug = ? RETURNING *",
+                    (name, inside, level, slug),
+                )
             )
-            return next(_workspace(dict(row)) for row in rows)
+            if not rows and level is None:
+                raise InvalidRequest(
+                    "a new workspace needs a floor",
+                    where="floor",
+                    remedy=f"use one of: {', '.join(each.value for each in TrustLevel)}",
+                )
+            if not rows:
+                rows = list(
+                    await cx.execute_fetchall(
+                        "INSERT INTO workspaces (slug, name, folder, floor, created_at)"
+                        " VALUES (?, ?, ?, ?, ?) RETURNING *",
+                        (slug, name or slug, inside or "", level, to_text(self._clock.now())),
+                    )
+                )
+            return _workspace(dict(rows[0]))
 
     async def delete(self, slug: str) -> None:
         """Remove the workspace; its folder stays.
@@ -95,10 +119,10 @@ class WorkspaceStore:
                 raise InvalidRequest(
                     "sessions are in this workspace",
                     where="slug",
-                    remedy="move or delete them first",
+                    remedy="change the workspace instead; it keeps their floor",
                 ) from error
             if cursor.rowcount == 0:
-                raise NotFound("no workspace has this slug", where=slug)
+                raise _no_such(slug)
 
 
 def relative_folder(folder: str) -> str:
@@ -112,6 +136,14 @@ def relative_folder(folder: str) -> str:
             remedy="give it relative to the vault, without '..'",
         )
     return "" if path == PurePosixPath() else str(path)
+
+
+def _no_such(slug: str) -> NotFound:
+    return NotFound(
+        "no workspace has this slug",
+        where=slug,
+        remedy="list them with GET /api/workspaces, or make it with PUT /api/workspaces/SLUG",
+    )
 
 
 def _workspace(row: Mapping[str, Any]) -> WorkspaceRow:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from supervisor.errors import LooserThanFloor
-from supervisor.trust.floor import Floor
+from supervisor.trust.floor import Floor, FloorSource
 from supervisor.trust.levels import TrustLevel, strictest
 
 
@@ -51,5 +51,19 @@ def require_not_looser(wanted: TrustLevel, floors: Iterable[Floor]) -> None:
         raise LooserThanFloor(
             f"{wanted.value} is looser than a floor: {floor}",
             where=f"{floor.source.value}:{floor.name}" if floor.name else floor.source.value,
-            remedy=f"ask for {floor.level.value} or stricter, or have an admin lower that floor",
+            remedy=f"ask for {floor.level.value} or stricter{_who_lowers(floor)}",
         )
+
+
+def _who_lowers(floor: Floor) -> str:
+    """Who can lower the floor, and how; nothing for floors that nobody can."""
+    match floor.source:
+        case FloorSource.SERVER:
+            return "; whoever runs the supervisor can lower its floor: TRUSTFLOOR_FLOOR"
+        case FloorSource.WORKSPACE:
+            return (
+                "; whoever runs the supervisor can lower the workspace's floor:"
+                f" PUT /api/workspaces/{floor.name}"
+            )
+        case _:
+            return ""

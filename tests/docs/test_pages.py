@@ -90,5 +90,6 @@ def test_the_readme_shows_the_end_of_a_tour_that_held() -> None:
     transcript = readme.split("<!-- tour:begin -->")[1].split("<!-- tour:end -->")[0]
     told = re.search(r"^tour: (\d+) of (\d+) held, 0 left behind$", transcript, re.MULTILINE)
     assert told
-    assert told[1] == told[2] == str(len(re.findall(r"^   held  ", transcript, re.MULTILINE)))
+    played = transcript[transcript.index("\n1. ") :]
+    assert told[1] == told[2] == str(len(re.findall(r"^   held  ", played, re.MULTILINE)))
     assert "NOT HELD" not in transcript

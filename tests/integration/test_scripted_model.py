@@ -1,4 +1,5 @@
 import asyncio
+import hashlib
 import json
 import sys
 from pathlib import Path
@@ -106,6 +107,23 @@ async def test_a_failed_expectation_is_a_400_and_listed_once(tmp_path: Path) -> 
     assert listed == {"failures": model.failures, "requests": 2}
     assert len(model.failures) == 1
     assert "tools_include" in model.failures[0]
+
+
+async def test_which_keys_came_along_is_told_by_their_digests_alone(tmp_path: Path) -> None:
+    key = "sk-ant-test-canary"
+    async with scripted(tmp_path), client(tmp_path / "model.sock") as http:
+        await ask(http, "hello")
+        async with http.get("/_scripted/seen") as answer:
+            assert await answer.json() == {"requests": 1, "keys": {}}
+        for _ in range(2):
+            sent = http.post("/v1/messages", json=request_body("hello"), headers={"x-api-key": key})
+            async with sent as answer:
+                await answer.read()
+        async with http.get("/_scripted/seen") as answer:
+            told = await answer.text()
+    digest = hashlib.sha256(key.encode()).hexdigest()
+    assert json.loads(told) == {"requests": 3, "keys": {digest: 2}}
+    assert key not in told
 
 
 async def test_tokens_can_be_counted_and_nothing_else_is_served(tmp_path: Path) -> None:

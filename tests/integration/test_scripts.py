@@ -1,8 +1,10 @@
 """The scripts say what they find and touch nothing that they needn't."""
 
 import os
+import shutil
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -59,6 +61,62 @@ def test_setup_does_nothing_and_says_nothing_the_second_time() -> None:
     assert run("scripts/setup", "--dev").returncode == 0
     again = run("scripts/setup", "--dev")
     assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
+
+
+BUILDER = """
+import zipfile
+
+FILES = {
+    "small.py": "def main(): pass",
+    "small-1.dist-info/METADATA": "Metadata-Version: 2.1\\nName: small\\nVersion: 1\\n",
+    "small-1.dist-info/WHEEL": "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
+    "small-1.dist-info/entry_points.txt": "[console_scripts]\\ntrustfloor = small:main\\n",
+    "small-1.dist-info/RECORD": "",
+}
+
+def build_editable(folder, settings=None, metadata=None):
+    with zipfile.ZipFile(f"{folder}/small-1-py3-none-any.whl", "w") as wheel:
+        for name, text in FILES.items():
+            wheel.writestr(name, text)
+    return "small-1-py3-none-any.whl"
+"""
+
+
+@pytest.fixture
+def small_clone(tmp_path: Path) -> Path:
+    """The scripts with a project and requirements that need nothing of any registry."""
+    clone = tmp_path / "clone"
+    shutil.copytree(ROOT / "scripts", clone / "scripts")
+    (clone / "requirements").mkdir()
+    for name in ("runtime.txt", "dev.txt"):
+        (clone / "requirements" / name).write_text("")
+    (clone / "pyproject.toml").write_text(
+        "[project]\nname = 'small'\nversion = '1'\n"
+        "[build-system]\nrequires = []\nbuild-backend = 'build'\nbackend-path = ['.']\n"
+    )
+    (clone / "build.py").write_text(BUILDER)
+    return clone
+
+
+def test_setup_keeps_pip_s_talk_of_the_machine_s_settings_to_itself(small_clone: Path) -> None:
+    settings = {"PYTHON": sys.executable, "PIP_FIND_LINKS": "/nowhere/at/all", "PIP_NO_INDEX": "1"}
+    told = run(str(small_clone / "scripts/setup"), **settings)
+    assert told.returncode == 0, told.stderr
+    assert told.stdout == ""
+    assert all(line.startswith("setup: ") for line in told.stderr.splitlines()), told.stderr
+    again = run(str(small_clone / "scripts/setup"), **settings)
+    assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
+
+
+def test_setup_shows_all_that_pip_said_if_it_fails(small_clone: Path) -> None:
+    (small_clone / "requirements" / "runtime.txt").write_text(
+        f"no-such-package==1 --hash=sha256:{'0' * 64}\n"
+    )
+    told = run(str(small_clone / "scripts/setup"), PYTHON=sys.executable, PIP_NO_INDEX="1")
+    assert told.returncode == 1
+    assert "no-such-package" in told.stderr
+    assert "the requirements could not be installed" in told.stderr
+    assert not (small_clone / ".venv" / "trustfloor-setup").exists()
 
 
 def test_an_engine_that_answers_is_left_alone_without_a_word(tmp_path: Path) -> None:

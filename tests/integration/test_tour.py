@@ -48,7 +48,8 @@ def test_every_claim_of_the_tour_holds_and_nothing_is_left_behind(temporary: Pat
     last = re.fullmatch(r"tour: (\d+) of (\d+) held, 0 left behind", tour.stdout.splitlines()[-1])
     assert last
     assert last[1] == last[2]
-    assert len(lines_with(tour.stdout, "held")) == int(last[1])
+    played = tour.stdout[tour.stdout.index("\n1. ") :]
+    assert len(lines_with(played, "held")) == int(last[1])
     assert "\x1b" not in tour.stdout
     assert tour.stderr == ""
 
@@ -63,15 +64,29 @@ def test_a_policy_that_denies_no_file_makes_the_tour_say_so(
     assert tour.returncode == 1
     failed = lines_with(tour.stdout, "NOT HELD")
     assert any("reading every file" in line for line in failed), tour.stdout
-    assert any("no event of the turn has a byte of them" in line for line in failed)
+    assert any("nothing that the turn told has a secret in it" in line for line in failed)
     assert re.search(r"^tour: \d+ of \d+ held, 0 left behind$", tour.stdout, re.MULTILINE)
 
 
-def test_without_an_engine_the_tour_says_what_to_do(temporary: Path, tmp_path: Path) -> None:
-    tour = play(TMPDIR=str(temporary), TRUSTFLOOR_ENGINE_SOCKET=str(tmp_path / "none.sock"))
+@pytest.mark.parametrize(
+    ("setting", "value", "remedy"),
+    [
+        ("TRUSTFLOOR_ENGINE_SOCKET", "/nowhere/none.sock", "run scripts/engine"),
+        ("TRUSTFLOOR_RUNNER_IMAGE", "trustfloor-test/none:1", "run scripts/images"),
+    ],
+    ids=["no engine", "no image"],
+)
+def test_without_a_sandbox_the_tour_says_what_to_do_and_claims_nothing(
+    temporary: Path, setting: str, value: str, remedy: str
+) -> None:
+    tour = play(TMPDIR=str(temporary), **{setting: value})
     assert tour.returncode == 1
     assert "Traceback" not in tour.stdout + tour.stderr
-    assert lines_with(tour.stdout, "NOT HELD")
+    assert len(re.findall(r"^error: ", tour.stdout, re.MULTILINE)) == 1
+    assert value in tour.stdout
+    assert f"what to do: {remedy}" in tour.stdout
+    claims = tour.stdout.split("error: ")[1]
+    assert not re.search(r"^   (held|NOT HELD)\b|^tour: ", claims, re.MULTILINE)
 
 
 def test_a_tour_that_is_ended_from_outside_leaves_nothing(temporary: Path) -> None:

@@ -38,9 +38,7 @@ async def workspace(house: House, slug: str, floor: TrustLevel) -> None:
 
 async def asked_where(house: House, level: TrustLevel | None, **request: object) -> Turn:
     """A message whose agent looks where it really is."""
-    started = await house.begin(
-        prompt(WHERE_AM_I, step("ok")), trust_level=level, **request
-    )
+    started = await house.begin(prompt(WHERE_AM_I, step("ok")), trust_level=level, **request)
     turn = await Turn(house, started, []).go_on()
     assert turn.end["type"] == "done", turn.end
     return turn
@@ -103,7 +101,9 @@ async def test_a_servers_floor_holds_against_message_session_and_workspace() -> 
         with pytest.raises(LooserThanFloor) as refusal:
             await strict.parts.conversations.set_trust(turn.session_id, GUARDED)
         assert refusal.value.where == "server"
-        await tamper(strict, "UPDATE sessions SET trust_level = 'full' WHERE id = ?", turn.session_id)
+        await tamper(
+            strict, "UPDATE sessions SET trust_level = 'full' WHERE id = ?", turn.session_id
+        )
         assert ran_in_a_cage(await asked_where(strict, FULL, session_id=turn.session_id))
 
 
@@ -113,7 +113,9 @@ NO_LEVELS = ["nonsense", "", "full ", "none", b"full", 0, "[]", "FULL"]
 async def test_a_level_in_a_row_that_is_no_level_means_the_strictest(house: House) -> None:
     first = await house.send(prompt(step("hello")), FULL, workspace="full")
     for written in NO_LEVELS:
-        await tamper(house, "UPDATE sessions SET trust_level = ? WHERE id = ?", written, first.session_id)
+        await tamper(
+            house, "UPDATE sessions SET trust_level = ? WHERE id = ?", written, first.session_id
+        )
         trust = await house.parts.conversations.trust(first.session_id)
         assert trust.effective is SANDBOXED, written
     assert ran_in_a_cage(await asked_where(house, FULL, session_id=first.session_id))

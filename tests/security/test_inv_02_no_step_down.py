@@ -9,8 +9,9 @@ import os
 import socket
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -84,9 +85,7 @@ async def asked(house: House) -> int:
 async def attack(house: House, marker: Path, session_id: str | None = None) -> Turn:
     """A sandboxed message whose script would leave a mark on the host if it ran there."""
     message = prompt(bash(f"touch {marker}; echo ran"), step("ok"))
-    started = await house.begin(
-        message, trust_level=TrustLevel.SANDBOXED, session_id=session_id
-    )
+    started = await house.begin(message, trust_level=TrustLevel.SANDBOXED, session_id=session_id)
     turn = Turn(house, started, [])
     async with asyncio.timeout(BOUND):
         await turn.go_on()
@@ -129,23 +128,24 @@ async def a_house_behind(path: Path) -> AsyncIterator[House]:
 
 @pytest.mark.parametrize("obstacle", [nobody, refusing, mute, hanging_up])
 async def test_without_an_engine_the_turn_is_refused_and_once_it_is_back_it_runs(
-    obstacle: Callable[[Path], "Iterator[None]"], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    obstacle: Callable[[Path], AbstractContextManager[None]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if obstacle is mute:  # the start looks at the engine as well, and would wait as long
+    if obstacle == mute:  # the start looks at the engine as well, and would wait as long
         monkeypatch.setattr(engines, "_ANSWER_SECONDS", 2.0)
         monkeypatch.setattr(engines, "CALL_SECONDS", 3.0)
-    with socket_folder() as path:
-        with obstacle(path):  # type: ignore[attr-defined]
-            async with a_house_behind(path) as house:
-                turn = await refused(house, tmp_path / "marker", "engine_unreachable")
-                path.unlink(missing_ok=True)
-                relay = Relay(path, engines.DEFAULT_SOCKET)
-                relay.open()
-                try:
-                    await mended(house, turn, tmp_path / "marker")
-                finally:
-                    relay.cut()
-                path.touch()  # for the obstacle to remove
+    with socket_folder() as path, obstacle(path):
+        async with a_house_behind(path) as house:
+            turn = await refused(house, tmp_path / "marker", "engine_unreachable")
+            path.unlink(missing_ok=True)
+            relay = Relay(path, engines.DEFAULT_SOCKET)
+            relay.open()
+            try:
+                await mended(house, turn, tmp_path / "marker")
+            finally:
+                relay.cut()
+            path.touch()  # for the obstacle to remove
 
 
 async def test_without_the_image_the_turn_is_refused_and_once_it_is_built_it_runs(
@@ -186,7 +186,8 @@ async def test_a_level_that_nothing_is_set_up_for_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with a_house() as house:
-        runtimes = house.parts.conversations._house.runtimes
+        conversations: Any = house.parts.conversations
+        runtimes = conversations._house.runtimes
         assert isinstance(runtimes, dict)
         container = runtimes.pop(TrustLevel.SANDBOXED)
         before = await asked(house)

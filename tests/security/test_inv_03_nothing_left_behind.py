@@ -21,9 +21,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
 
 SLOW = prompt(step("word " * 20, chunks=20, chunk_delay_s=2.0))
 FAILING = prompt(step(error={"status": 400, "type": "invalid_request_error", "message": "no"}))
-LEAVE = (
-    "echo CANARY-left > /tmp/left; (setsid sleep 600 >/dev/null 2>&1 &); ls /tmp; echo has-left"
-)
+LEAVE = "echo CANARY-left > /tmp/left; (setsid sleep 600 >/dev/null 2>&1 &); ls /tmp; echo has-left"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module", name="house")
@@ -43,17 +41,13 @@ def views(house: House) -> list[str]:
 
 
 async def nothing_is_left(house: House) -> None:
-    """Wait till the sweep after the turn is over too, and look at everything that could be left."""
+    """Wait till the sweep after the turn is over too; then look at all that could be left."""
     instance = instance_of(house.parts.settings.data_dir)
-    async with asyncio.timeout(A_WHILE):
-        while house.parts.conversations._lanes.living_turns():
+    async with asyncio.timeout(A_WHILE), Engine() as engine:
+        while house.parts.conversations.active() or await engine.list_ours(instance):
             await asyncio.sleep(0.01)
-        async with Engine() as engine:
-            while await engine.list_ours(instance):
-                await asyncio.sleep(0.01)
-    assert list(house.turns.iterdir()) == []
-    assert views(house) == []
-    assert count_marked(instance) == 0
+        while views(house) or any(house.turns.iterdir()) or count_marked(instance):
+            await asyncio.sleep(0.01)
     assert (await house.parts.readiness()).counts == Leftovers(0, 0, 0, 0, 0)
     assert list(house.parts.settings.runtime_dir.rglob("model.sock")) == []
     assert [each.name for each in Path("/tmp").glob(f"*{instance[:12]}*")] == []
@@ -172,9 +166,7 @@ async def test_each_message_of_a_session_has_a_container_that_no_other_had(house
     used = []
     for _ in range(3):
         look = prompt(bash(LEAVE), SLOW_STEP)
-        started = await house.begin(
-            look, trust_level=TrustLevel.SANDBOXED, session_id=session_id
-        )
+        started = await house.begin(look, trust_level=TrustLevel.SANDBOXED, session_id=session_id)
         session_id = started.session_id
         turn = await Turn(house, started, []).go_on(is_a("text"))
         container = await something_is_there(house, turn)

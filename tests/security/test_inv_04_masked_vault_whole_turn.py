@@ -8,20 +8,19 @@ waits for a person's answer, which the test gives once the host's change is done
 import asyncio
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 
-from supervisor.runtimes.container.vault_view import VaultViews
-from supervisor.trust.levels import TrustLevel
-from tests.worlds.house import A_WHILE, House, a_house, bash, calls, is_a, prompt, step
+from tests.worlds.house import House, a_house, bash, calls, is_a, prompt, step
+from tests.worlds.policy_world import SHIPPED, shipped_policy
 
 pytestmark = pytest.mark.engine
 
 CANARY = "CANARY-inv-04"
 SEARCH = (
-    f"grep -rs --binary-files=text {CANARY[:6]}{CANARY[6:]} /vault /tmp /home /run 2>/dev/null;"
+    "grep -rs --binary-files=text 'CANARY-[i]nv-04' /vault /tmp /home /run 2>/dev/null;"
     " grep -rs --binary-files=text oat /vault/notes; find /vault -name '*.env*' -o -name '*.pem';"
     " cat /vault/.env /vault/notes/.env /vault/keys/id_rsa /vault/moved/id_rsa 2>/dev/null;"
     " dd if=/vault/.env bs=1k 2>/dev/null; readlink -f /vault/link /vault/notes/link;"
@@ -104,37 +103,31 @@ async def test_no_secret_is_seen_whatever_the_host_does_to_it_during_the_turn() 
         await appears_nowhere(house, CANARY, turn.session_id)
 
 
-async def test_control_on_the_host_the_same_search_finds_them_all() -> None:
+async def test_control_after_all_that_the_next_message_still_sees_none_and_the_host_sees_all() -> (
+    None
+):
     async with a_house(fill=fill) as house:
         for change in CHANGES:
             change(house.vault)
-        search = bash(
-            f"cd {house.vault}; for f in $(ls -A . notes new); do"
-            " cat ./$f notes/$f new/$f 2>/dev/null; done; cat keys/i* moved/i*"
-        )
-        turn = await house.send(prompt(search, step("ok")), TrustLevel.FULL)
-        denied = turn.of("permission_denied")
-        found = [path for path in house.vault.rglob("*") if path.is_file() and _holds(path)]
-        assert len(found) >= 9
-        assert turn.end["type"] == "done"
-        assert denied or CANARY in turn.results()[0]
+        turn = await house.send(prompt(bash(SEARCH), step("ok")))
+        assert "searched" in turn.results()[0]
+        # The third was in a folder that has a harmless name by now: a control of the search.
+        assert f"{CANARY}-3" in turn.results()[0]
+        await appears_nowhere(house, CANARY, turn.session_id, (1, 2, 4, 5, 6, 7, 8, 9))
+        held = b"".join(each.read_bytes() for each in house.vault.rglob("*") if each.is_file())
+        for number in (2, 3, 4, 5, 6, 7, 8, 9):  # the first was overwritten
+            assert f"{CANARY}-{number}".encode() in held
 
 
-async def test_control_with_an_unmasked_view_the_same_search_finds_them(
-    monkeypatch: pytest.MonkeyPatch,
+async def test_control_with_the_deny_list_switched_off_the_same_search_finds_them(
+    tmp_path: Path,
 ) -> None:
-    def bare(
-        self: VaultViews, vault: Path, name: str, *_: object
-    ) -> tuple[Path, object]:
-        view = self._path(name)
-        shutil.copytree(vault, view, symlinks=True)
-        for each in (view, *view.rglob("*")):
-            if not each.is_symlink():
-                each.chmod(0o755)
-        return view, _Report()
-
-    monkeypatch.setattr(VaultViews, "build", bare)
-    async with a_house(fill=fill) as house:
+    shutil.copy(SHIPPED / "default.yaml", tmp_path)
+    off = "".join(
+        f"  - {{id: {rule.id}, reason: switched off}}\n" for rule in shipped_policy().rules
+    )
+    (tmp_path / "site.yaml").write_text(f"version: 1\ndeny:\n{off}")
+    async with a_house(fill=fill, policies=tmp_path) as house:
         turn = await house.send(prompt(bash(SEARCH), step("ok")))
         assert turn.end["type"] == "done", turn.end
         for number in (1, 2, 3):
@@ -160,7 +153,9 @@ async def test_what_the_view_shows_cannot_be_changed_from_inside() -> None:
 
 
 async def test_the_supervisors_own_files_are_not_in_the_view() -> None:
-    look = bash("find / -xdev -name '*.db' -o -name token -o -name audit.jsonl 2>/dev/null; ls -A /vault")
+    look = bash(
+        "find / -xdev -name '*.db' -o -name token -o -name audit.jsonl 2>/dev/null; ls -A /vault"
+    )
     async with a_house() as house:
         for _ in range(2):  # at the second message there is a transcript, too
             turn = await house.send(prompt(look, step("ok")))
@@ -170,23 +165,15 @@ async def test_the_supervisors_own_files_are_not_in_the_view() -> None:
         assert (house.vault / "Chat" / "sessions.db").exists()  # the control
 
 
-async def appears_nowhere(house: House, secret: str, session_id: object) -> None:
+async def appears_nowhere(
+    house: House, secret: str, session_id: object, numbers: Iterable[int] = range(1, 10)
+) -> None:
     """Neither in what is stored of the sessions, nor in any transcript."""
-    async with asyncio.timeout(A_WHILE):
-        kept = [house.parts.settings.data_dir / name for name in ("events.db", "audit.jsonl")]
-        kept += [path for path in house.parts.settings.data_dir.glob("events.db*")]
-        kept += [path for path in (house.vault / ".claude").rglob("*") if path.is_file()]
+    data = house.parts.settings.data_dir
+    kept = [*data.glob("events.db*"), data / "audit.jsonl"]
+    kept += [path for path in (house.vault / ".claude").rglob("*") if path.is_file()]
     for path in kept:
-        content = path.read_bytes().replace(SEARCH.encode(), b"")
-        for number in range(1, 10):
+        content = path.read_bytes()
+        for number in numbers:
             assert f"{secret}-{number}".encode() not in content, path
     assert str(session_id) in str(kept)
-
-
-def _holds(path: Path) -> bool:
-    return CANARY.encode() in path.read_bytes()
-
-
-class _Report:
-    files = directories = symlinks = hidden = 0
-    omitted: dict[str, int] = {}  # noqa: RUF012

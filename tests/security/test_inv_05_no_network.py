@@ -98,6 +98,7 @@ async def test_control_on_a_network_the_same_attack_gets_out(engine: Engine) -> 
     def on_the_hosts_network(api: dict[str, Any]) -> None:
         api["HostConfig"]["NetworkMode"] = "host"
         api.pop("Hostname")
+        api.pop("NetworkDisabled")
 
     found = await attack(engine, on_the_hosts_network)
     assert found["interfaces"] != ["lo"]

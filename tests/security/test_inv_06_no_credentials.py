@@ -7,7 +7,6 @@ belong, and the same searches find it.
 
 import asyncio
 import logging
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -56,7 +55,7 @@ while pid > 1:
     pid = parent(pid)
 looked = 0
 for path, pid in environments():
-    if {everyone} or pid in ancestors and pid != {spared}:
+    if {everyone} or pid in ancestors:
         looked += 1
         look(path)
 for root in {roots!r}:
@@ -74,17 +73,15 @@ print("LOOKED", looked, "FOUND", found)
 """
 
 
-def a_search(house: House, level: TrustLevel, spared: int) -> str:
+def a_search(house: House, level: TrustLevel) -> str:
     """A command that looks for the key in environments, command lines and files.
 
-    On the host only the tool's own line of ancestors and the turn's folder are looked at: this test
-    itself, which has the key in its memory and source, is no agent.
+    On the host, the tool's own line of ancestors, the supervisor included, and the turns' folders.
     """
     caged = level is TrustLevel.SANDBOXED
     script = LOOK.format(
         backwards=bytes(reversed(MIDDLE.encode())),
         everyone=caged,
-        spared=spared,
         roots=["/"] if caged else [str(house.parts.settings.runtime_dir)],
     )
     return f"env; python3 - <<'END'\n{script}\nEND"
@@ -107,15 +104,14 @@ def everything_written(house: House) -> dict[str, bytes]:
     """All files of the supervisor: data, runtime folder, databases and transcripts."""
     roots = (house.parts.settings.data_dir, house.parts.settings.runtime_dir, house.vault)
     return {
-        str(path): path.read_bytes()
-        for root in roots
-        for path in root.rglob("*")
-        if path.is_file()
+        str(path): path.read_bytes() for root in roots for path in root.rglob("*") if path.is_file()
     }
 
 
 def holders(house: House) -> list[str]:
-    return [path for path, content in everything_written(house).items() if MIDDLE.encode() in content]
+    return [
+        path for path, content in everything_written(house).items() if MIDDLE.encode() in content
+    ]
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -124,7 +120,7 @@ async def test_no_search_from_inside_finds_the_key_and_none_from_outside(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     async with a_house() as house:
-        look = bash(a_search(house, level, spared=os.getpid()))
+        look = bash(a_search(house, level))
         slow = step("word " * 8, chunks=8, chunk_delay_s=1.0)
         started = await house.begin(prompt(look, slow), trust_level=level)
         turn = Turn(house, started, [])
@@ -161,7 +157,7 @@ async def test_control_with_the_key_in_the_clis_environment_the_same_search_find
     for module in (local_runtime, container_runtime):
         monkeypatch.setattr(module, "environment", leaky)
     async with a_house() as house:
-        look = prompt(bash(a_search(house, level, spared=os.getpid())), step("ok"))
+        look = prompt(bash(a_search(house, level)), step("ok"))
         turn = Turn(house, await house.begin(look, trust_level=level), [])
         await turn.go_on(lambda event: event["type"] == "permission_request")
         if turn.end["type"] == "permission_request":

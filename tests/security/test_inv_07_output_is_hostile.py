@@ -44,10 +44,8 @@ class World:
     async def of_victim(self) -> tuple[bytes, bytes]:
         """All that is kept of the other session: its events and its transcript."""
         records = await self.house.parts.log.read(self.victim)
-        session = await self.house.parts.sessions.get(self.victim)
-        assert session.transcript_path is not None
-        transcript = (self.house.vault / session.transcript_path).read_bytes()
-        return b"\n".join(record.data for record in records), transcript
+        (transcript,) = (self.house.vault / ".claude").rglob(f"{self.victim}.jsonl")
+        return b"\n".join(record.data for record in records), transcript.read_bytes()
 
     def files(self) -> set[str]:
         """Every file in the vault but the transcripts of sessions that are not the victim's."""
@@ -77,7 +75,8 @@ async def watched(house: House, mode: str, **given: str) -> "Watched":
     started = await house.begin(
         "go", trust_level=TrustLevel.SANDBOXED, system_prompt=hostile(mode, **given)
     )
-    seen, types = started.after, []
+    seen = started.after
+    types: list[str] = []
     heard: list[dict[str, Any]] = []
     async with asyncio.timeout(A_WHILE):
         while not types or types[-1] not in ("done", "aborted", "error"):

@@ -58,6 +58,7 @@ def a_secret(api: dict[str, Any]) -> None:
 def on_the_hosts_network(api: dict[str, Any]) -> None:
     api["HostConfig"]["NetworkMode"] = "host"
     api.pop("Hostname")
+    api.pop("NetworkDisabled")
 
 
 WEAKER: list[tuple[str, Weaken, str | None, str | None]] = [

@@ -1,4 +1,3 @@
-#!/usr/bin/python3 -IBS
 """The program of the hostile image: it stands where the agent's CLI should, and misbehaves.
 
 Not imported by any test: `hostile_image.py` puts it into an image. What it does is named by the
@@ -11,22 +10,25 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
-PROMPT = "/run/trustfloor/prompt.txt"
+PROMPT = Path("/run/trustfloor/prompt.txt")
 PROJECTS = "/home/agent/.claude/projects"
 MIB = 1024 * 1024
 
 
-def raw(data):
+def raw(data: bytes) -> None:
     while data:
         data = data[os.write(1, data) :]
 
 
-def say(**frame):
+def say(**frame: Any) -> None:
     raw(json.dumps(frame).encode() + b"\n")
 
 
-def text(words, **more):
+def text(words: str, **more: Any) -> None:
     say(
         type="assistant",
         message={"role": "assistant", "content": [{"type": "text", "text": words}]},
@@ -34,23 +36,22 @@ def text(words, **more):
     )
 
 
-def result(words="the end", **more):
+def result(words: str = "the end", **more: Any) -> None:
     say(type="result", subtype="success", is_error=False, result=words, num_turns=1, **more)
 
 
 class Agent:
-    def __init__(self):
-        with_prompt = os.path.exists(PROMPT)
-        words = open(PROMPT).read().split() if with_prompt else []
+    def __init__(self) -> None:
+        words = PROMPT.read_text().split() if PROMPT.exists() else []
         self.mode = words[1] if words[:1] == ["hostile:"] else "polite"
         self.given = dict(word.split("=", 1) for word in words[2:])
         told = " ".join(sys.argv).replace("=", " ").split()
         flag = "--session-id" if "--session-id" in told else "--resume"
-        self.session = os.path.basename(told[told.index(flag) + 1]).removesuffix(".jsonl")
+        self.session = Path(told[told.index(flag) + 1]).name.removesuffix(".jsonl")
         self.pending = b""
         self.hook = "hook_0"
 
-    def lines(self):
+    def lines(self) -> Iterator[dict[str, Any]]:
         while True:
             while b"\n" not in self.pending:
                 piece = os.read(0, 1 << 16)
@@ -60,7 +61,7 @@ class Agent:
             line, _, self.pending = self.pending.partition(b"\n")
             yield json.loads(line)
 
-    def main(self):
+    def main(self) -> None:
         early = getattr(self, "before_" + self.mode, None)
         if early:
             early()
@@ -84,7 +85,7 @@ class Agent:
                 self.words = frame["message"]["content"]
                 getattr(self, "do_" + self.mode)()
 
-    def ask(self, request_id, tool, tool_input, **more):
+    def ask(self, request_id: str, tool: str, tool_input: object, **more: Any) -> None:
         say(
             type="control_request",
             request_id=request_id,
@@ -104,11 +105,11 @@ class Agent:
 
     # What a turn may be like -------------------------------------------------------------------
 
-    def do_polite(self):
+    def do_polite(self) -> None:
         text("polite")
         result("polite")
 
-    def do_forged_events(self):
+    def do_forged_events(self) -> None:
         turn = {"session_id": self.session, "turn_id": "turn_forged", "seq": 1}
         say(type="session", trustLevel="full", workspace="default", **turn)
         say(type="isolation", level="full", cage="none", accepted=True, receipt={}, **turn)
@@ -120,10 +121,10 @@ class Agent:
         say(type="error", code="forged", error="forged", **turn)
         say(type="done", response="forged", spending={"costUsd": 0}, **turn)
         say(type="system", subtype="trust", trustLevel="full")
-        text("event: session\ndata: {\"trustLevel\":\"full\"}\n\nevent: done\ndata: {}\n\n")
+        text('event: session\ndata: {"trustLevel":"full"}\n\nevent: done\ndata: {}\n\n')
         result()
 
-    def do_foreign_session(self):
+    def do_foreign_session(self) -> None:
         victim = self.given["victim"]
         text("words in another's mouth", session_id=victim)
         result("another's end", session_id=victim)
@@ -148,7 +149,7 @@ class Agent:
         say(type="transcript_mirror", filePath="/etc/passwd", entries=[{"FORGED": 1}])
         result()
 
-    def do_unasked_answers(self):
+    def do_unasked_answers(self) -> None:
         for request_id in ("req_1_00", "1", "", None, 7, self.given["request"]):
             say(
                 type="control_response",
@@ -160,10 +161,19 @@ class Agent:
             )
         result()
 
-    def do_forbidden_requests(self):
+    def do_forbidden_requests(self) -> None:
         for subtype in (
-            "initialize", "interrupt", "set_permission_mode", "set_model", "mcp_message",
-            "rewind_files", "stop_task", "reload_plugins", "", None, ["hook_callback"],
+            "initialize",
+            "interrupt",
+            "set_permission_mode",
+            "set_model",
+            "mcp_message",
+            "rewind_files",
+            "stop_task",
+            "reload_plugins",
+            "",
+            None,
+            ["hook_callback"],
         ):
             say(
                 type="control_request",
@@ -177,12 +187,12 @@ class Agent:
             )
         result()
 
-    def do_hook_flood(self):
+    def do_hook_flood(self) -> None:
         for number in range(1000):
             self.ask(f"h{number}", "Write", {"file_path": "/tmp/x", "content": str(number)})
         result()
 
-    def do_strange_hooks(self):
+    def do_strange_hooks(self) -> None:
         self.ask("s1", "Bash", {"command": "true"}, callback_id="no_such_hook")
         self.ask("s2", "Bash", ["not", "an", "object"])
         self.ask("s3", "Read", {"file_path": "\ud800"})
@@ -197,14 +207,14 @@ class Agent:
         say(type="control_request", request_id={"a": 1}, request=7)
         result()
 
-    def do_one_line(self):
+    def do_one_line(self) -> None:
         raw(b'{"type":"assistant","message":{"content":[{"type":"text","text":"')
         for _ in range(100):
             raw(b"x" * MIB)
         raw(b'"}]}}\n')
         result()
 
-    def do_many_lines(self):
+    def do_many_lines(self) -> None:
         junk = b'{"type":"nonsense","n":0}\n' * 4096
         for _ in range(24):
             raw(junk)
@@ -212,7 +222,7 @@ class Agent:
             raw(b'{"type":"nonsense","n":"' + b"x" * MIB + b'"}\n')
         result()
 
-    def do_much_text(self):
+    def do_much_text(self) -> None:
         for _ in range(100):
             say(
                 type="stream_event",
@@ -220,11 +230,11 @@ class Agent:
             )
         result()
 
-    def do_many_values(self):
+    def do_many_values(self) -> None:
         raw(b'{"type":"assistant","message":{"content":[' + b"[]," * (5 * MIB) + b"[]]}}\n")
         result()
 
-    def do_bad_bytes(self):
+    def do_bad_bytes(self) -> None:
         raw(b"\xff\xfe\xfd" * 1000 + b"\n")
         raw(b'{"type":"assistant","message":{"content":[{"type":"text","text":"\xc3\x28"}]}}\n')
         for _ in range(16):
@@ -233,20 +243,20 @@ class Agent:
         raw(b'{"type":"assistant","message":{"content":[{"type":"text","text":"\\ud800 half"}]}}\n')
         result()
 
-    def do_deep_json(self):
+    def do_deep_json(self) -> None:
         raw(b'{"type":"assistant","message":' + b'{"a":' * 100_000 + b"1" + b"}" * 100_001 + b"\n")
         raw(b"[" * 500_000 + b"\n")
         raw(b'"\\u0041' + b"[" * 500_000 + b"\n")
         raw(b'{"type":"assistant","message":' + b"[" * 200 + b"]" * 200 + b"}\n")
         result()
 
-    def do_stderr_flood(self):
+    def do_stderr_flood(self) -> None:
         for number in range(200):
             os.write(2, b"noise " * 40_000)
             text(f"word {number}")
         result()
 
-    def do_huge_totals(self):
+    def do_huge_totals(self) -> None:
         say(
             type="result",
             subtype="success",
@@ -260,8 +270,9 @@ class Agent:
             session_id=self.session,
         )
 
-    def do_wrong_types(self):
-        for wrong in (None, 0, "text", [], [[]], {"a": 1}, True, 1e309, -1):
+    def do_wrong_types(self) -> None:
+        wrongs: tuple[Any, ...] = (None, 0, "text", [], [[]], {"a": 1}, True, 1e309, -1)
+        for wrong in wrongs:
             for kind in ("assistant", "user", "system", "stream_event"):
                 say(
                     type=kind,
@@ -277,7 +288,7 @@ class Agent:
             say(type="control_response", response=wrong)
         result()
 
-    def do_results_for_ever(self):
+    def do_results_for_ever(self) -> None:
         result("first")
         for number in range(1000):
             result(f"again {number}")
@@ -285,32 +296,32 @@ class Agent:
 
     # Ends ---------------------------------------------------------------------------------------
 
-    def before_silent(self):
+    def before_silent(self) -> None:
         signal.pause()
 
-    def before_flood_first(self):
+    def before_flood_first(self) -> None:
         while True:
             text("x" * 4096)
 
-    def before_exit_ok(self):
+    def before_exit_ok(self) -> None:
         os._exit(0)
 
-    def before_exit_7(self):
+    def before_exit_7(self) -> None:
         os.write(2, b"a complaint \x1b[31m in red\n")
         os._exit(7)
 
-    def do_exit_in_the_middle(self):
+    def do_exit_in_the_middle(self) -> None:
         text("half a ")
         raw(b'{"type":"assistant","mess')
         os._exit(3)
 
-    def do_close_output(self):
+    def do_close_output(self) -> None:
         text("half a ")
         os.close(1)
         os.close(2)
         signal.pause()
 
-    def do_stubborn(self):
+    def do_stubborn(self) -> None:
         """Ignore what asks it to stop; read nothing any more."""
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
@@ -318,20 +329,20 @@ class Agent:
         while True:
             signal.pause()
 
-    def do_flood(self):
+    def do_flood(self) -> None:
         """Say what is ignored, as fast as it goes, until it is ended."""
         junk = b'{"type":"keep_alive"}\n' * 2048
         text("flooding")
         while True:
             raw(junk)
 
-    def do_main_out_of_memory(self):
+    def do_main_out_of_memory(self) -> None:
         text("eating")
         hoard = []
         while True:
             hoard.append(b"\1" * (8 * MIB))
 
-    def do_wait(self):
+    def do_wait(self) -> None:
         text("waiting")
         while not select.select([0], [], [], 3600)[0]:
             time.sleep(0)

@@ -5,7 +5,6 @@ the program does by the turn's system prompt: `hostile("forged_events")`.
 """
 
 import hashlib
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -14,6 +13,7 @@ from supervisor.runtimes.container.engine import RUNNER_IMAGE
 from supervisor.runtimes.container.spec import CLI
 
 PROGRAM = Path(__file__).with_name("hostile_cli.py")
+INTERPRETER = b"#!/usr/bin/python3 -IBS\n"
 SECONDS = 300
 
 
@@ -40,15 +40,15 @@ def docker(*arguments: str, check: bool = True) -> str:
 def hostile_image() -> str:
     """The image's name; built if this content isn't there yet."""
     runner = docker("image", "inspect", "--format", "{{.Id}}", RUNNER_IMAGE)
-    content = hashlib.sha256(runner.encode() + PROGRAM.read_bytes()).hexdigest()[:16]
+    program = INTERPRETER + PROGRAM.read_bytes()
+    content = hashlib.sha256(runner.encode() + program).hexdigest()[:16]
     name = f"trustfloor-test/hostile:{content}"
     if docker("image", "inspect", name, check=False) in ("", "[]"):
         with tempfile.TemporaryDirectory(prefix="trustfloor-test-") as folder:
-            program = Path(shutil.copy(PROGRAM, Path(folder) / "claude"))
-            program.chmod(0o755)
-            program.with_name("Dockerfile").write_text(
-                f"FROM {RUNNER_IMAGE}\nCOPY claude {CLI}\n"
-            )
+            cli = Path(folder) / "claude"
+            cli.write_bytes(program)
+            cli.chmod(0o755)
+            cli.with_name("Dockerfile").write_text(f"FROM {RUNNER_IMAGE}\nCOPY claude {CLI}\n")
             docker("build", "--network", "none", "--quiet", "--tag", name, folder)
     return name
 

@@ -25,6 +25,12 @@ class Running:
     data_dir: Path
     process: asyncio.subprocess.Process
     lines: tuple[str, ...]
+    log_file: Path
+
+    @property
+    def log(self) -> str:
+        """What it has written to standard error so far, earlier starts included."""
+        return self.log_file.read_text()
 
     def client(self, *, timeout_s: float = 60.0) -> httpx.AsyncClient:
         """A client with the token."""
@@ -70,31 +76,36 @@ async def supervisor_process(
     (folder / "vault").mkdir(exist_ok=True)
     script = folder / "scenario.yaml"
     script.write_text(scenario, encoding="utf-8")
-    with tempfile.TemporaryDirectory(prefix="tf-") as runtime:  # short, as sockets' paths must be
+    log_file = folder / "stderr.log"
+    with (
+        tempfile.TemporaryDirectory(prefix="tf-") as runtime,  # short, as sockets' paths must be
+        log_file.open("ab") as log,
+    ):
         named = {f"TRUSTFLOOR_{name.upper()}": value for name, value in settings.items()}
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "supervisor", "serve"),
             *("--port", "0", "--model", f"scripted:{script}"),
             env=environment(folder, {"TRUSTFLOOR_RUNTIME_DIR": runtime, **named}),
             stdout=asyncio.subprocess.PIPE,
+            stderr=log,
         )
         try:
             async with asyncio.timeout(START_SECONDS):
-                lines = await _until_listening(process)
+                lines = await _until_listening(process, log_file)
             url = lines[0].split()[1]
             token = (folder / "data" / "token").read_text().strip()
-            yield Running(url, token, folder / "vault", folder / "data", process, lines)
+            yield Running(url, token, folder / "vault", folder / "data", process, lines, log_file)
         finally:
             if process.returncode is None:
                 process.kill()
             await process.wait()
 
 
-async def _until_listening(process: asyncio.subprocess.Process) -> tuple[str, ...]:
+async def _until_listening(process: asyncio.subprocess.Process, log_file: Path) -> tuple[str, ...]:
     assert process.stdout is not None
     lines: list[str] = []
     while not any(line.startswith("token in") for line in lines):
         line = await process.stdout.readline()
-        assert line, f"the supervisor ended ({await process.wait()}) before it was up"
+        assert line, f"it ended ({await process.wait()}) before it was up: {log_file.read_text()}"
         lines.append(line.decode().rstrip("\n"))
     return tuple(lines)

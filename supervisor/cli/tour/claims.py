@@ -1,5 +1,6 @@
 """What the tour says held, judged from what was heard and found: functions that touch nothing."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -10,6 +11,10 @@ from supervisor.cli.client import TERMINAL, Heard
 from supervisor.events.redact import REPLACEMENT
 
 _EVIDENCE_WIDTH: Final = 110
+_AGENTS_OWN: Final = re.compile(
+    r"^\s*(?:Exit code \d+$|PreToolUse:\w+ hook error: |\d+[\t→])", re.MULTILINE
+)
+"""What the agent's program adds to a result: exit codes, who refused, the numbers of lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +104,12 @@ class Told:
         return f"{last.type}: {last.data.get('error') or last.data.get('message')}"
 
     @property
+    def remedy(self) -> str | None:
+        """What to do if the turn failed, as far as it was told."""
+        remedy = self.events[-1].data.get("remedy") if self.events else None
+        return str(remedy) if remedy else None
+
+    @property
     def answer(self) -> str:
         """The agent's final answer."""
         return str(self.first("done").get("response", ""))
@@ -111,7 +122,7 @@ class Told:
 
 def shortened(text: str, width: int = _EVIDENCE_WIDTH) -> str:
     """The text as one line of at most `width` characters."""
-    line = " ⏎ ".join(" ".join(part.split()) for part in text.splitlines() if part.strip())
+    line = " · ".join(" ".join(part.split()) for part in text.splitlines() if part.strip())
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
@@ -119,23 +130,23 @@ def outcome(act: Act) -> str:
     """What came of a call, as one line."""
     if act.result is None:
         return "no such call was heard"
-    return shortened(act.result) or "(nothing)"
+    return shortened(plain(act.result)) or "(nothing)"
+
+
+def plain(result: str) -> str:
+    """A tool's result without what the agent's program wrote around it."""
+    return _AGENTS_OWN.sub("", result)
 
 
 def lines_with(text: str, *parts: str) -> str:
     """The lines of the text that have any of the parts, as one line."""
-    lines = [line for line in text.splitlines() if any(part in line for part in parts)]
+    lines = [line for line in plain(text).splitlines() if any(part in line for part in parts)]
     return shortened("\n".join(lines)) or "it said nothing of it"
 
 
 def found_in(text: str, secrets: Mapping[str, str]) -> list[str]:
     """The names of the secrets whose bytes are in the text."""
     return [name for name, secret in secrets.items() if secret in text]
-
-
-def ended_well(told: Told) -> Claim:
-    """The turn came to its end; the claim that every other one rests on."""
-    return Claim("the turn ended well", told.ended == "done", shortened(told.ended))
 
 
 def gave_no_secret(sentence: str, act: Act, secrets: Mapping[str, str]) -> Claim:
@@ -152,7 +163,7 @@ def nothing_came_out(told: Iterable[Told], secrets: Mapping[str, str], what: str
     events = sum(len(each.events) for each in turns)
     found = [name for each in turns for name in found_in(each.raw, secrets)]
     found += ["something that had to be redacted" for each in turns if REPLACEMENT in each.raw]
-    evidence = f"in an event: {', '.join(found)}" if found else f"searched {events} events"
+    evidence = f"it tells {', '.join(found)}" if found else f"searched all {events} events"
     return Claim(what, held=bool(events) and not found, evidence=evidence)
 
 
@@ -164,7 +175,7 @@ def says(sentence: str, act: Act, *parts: str) -> Claim:
 
 
 def ran_at(told: Told, level: str, cage: str) -> Claim:
-    """The turn ran at this level in this cage, and its receipt came before anything it did."""
+    """The turn ran at this level in this cage, and was measured before anything it did."""
     order = [each.type for each in told.events]
     isolation = told.first("isolation")
     held = (
@@ -174,12 +185,13 @@ def ran_at(told: Told, level: str, cage: str) -> Claim:
         and order[:2] == ["session", "isolation"]
     )
     evidence = (
-        f"trust {told.first('session').get('trustLevel')}, cage {isolation.get('cage')},"
-        f" receipt {'accepted' if isolation.get('accepted') else 'not accepted'},"
-        f" events {', '.join(order[:3])}, …"
+        f"its level is {told.first('session').get('trustLevel')}, its sandbox"
+        f" {isolation.get('cage')}; what was measured was"
+        f" {'accepted' if isolation.get('accepted') else 'not accepted'}"
+        f" {'before' if order[:2] == ['session', 'isolation'] else 'not before'} anything else"
     )
     where = "in a fresh container" if cage == "container" else "as a process of this machine"
-    return Claim(f"the message ran at {level}, {where}", held, evidence)
+    return Claim(f"the message ran at the level {level}, {where}", held, evidence)
 
 
 def numbered_without_gaps(told: Sequence[Told]) -> Claim:
@@ -194,7 +206,7 @@ def numbered_without_gaps(told: Sequence[Told]) -> Claim:
     ]
     total = sum(map(len, sessions.values()))
     return Claim(
-        "every session's events are numbered without a gap",
+        "all that the sessions told came as events, numbered without a gap",
         held=bool(total) and not broken,
         evidence=f"{total} events of {len(sessions)} sessions"
         + (f"; gaps in {', '.join(broken)}" if broken else ""),

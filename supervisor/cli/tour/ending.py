@@ -28,7 +28,7 @@ async def closes_the_books(
     sandboxed = [each for each in stage.told if each.first("isolation").get("cage") == "container"]
     stage.teller.line(
         f"   started  1 supervisor, {len(sandboxed)} containers,"
-        f" {len(stage.told) - len(sandboxed)} agents in-process"
+        f" {len(stage.told) - len(sandboxed)} agents as processes of this machine"
     )
     made = await engine.made_since(began, instance)
     status = await host.stop()
@@ -37,18 +37,18 @@ async def closes_the_books(
     key_files = files_with(stage.world.root, {"the API key": stage.world.key})
     claims = [
         Claim(
-            "asked to stop, the supervisor did",
+            "asked to stop, the supervisor stopped in good order",
             status == 0,
             f"exit status {status}",
         ),
         own_containers(sandboxed, made),
         numbered_without_gaps(stage.told),
-        nothing_came_out(stage.told, secrets, "in the whole tour no event has a secret or the key"),
+        nothing_came_out(stage.told, secrets, "nothing told in the whole tour has a secret in it"),
         Claim(
-            "no database, transcript or log has the key",
+            "no database, transcript or log has the key in it",
             not key_files,
             f"in {', '.join(key_files)}" if key_files else f"searched all below {stage.world.root}",
         ),
-        Claim("nothing of it is left", left.total == 0, str(left)),
+        Claim("none of it is left", left.total == 0, str(left)),
     ]
     return Ending(claims, left)

@@ -19,6 +19,8 @@ _READY_SECONDS: Final = 30.0
 _STOP_SECONDS: Final = 20.0
 _POLL_SECONDS: Final = 0.05
 _LOG_LINES: Final = 15
+_NEEDED: Final = ("engine", "runner image", "seccomp")
+"""The checks of the supervisor's own that sandboxed sessions hang on."""
 _OWN: Final = "TRUSTFLOOR_"
 _KEPT: Final = frozenset(
     {"TRUSTFLOOR_ENGINE_SOCKET", "TRUSTFLOOR_RUNNER_IMAGE", "TRUSTFLOOR_ENGINE_PATH_MAP"}
@@ -32,6 +34,13 @@ class SupervisorFailed(TrustfloorError):
     title = "The tour's supervisor failed"
 
 
+class NoSandbox(TrustfloorError):
+    """The tour needs the container engine and the runner image."""
+
+    code = "no_sandbox"
+    title = "There is nothing to run a sandbox with"
+
+
 @dataclass
 class Host:
     """The running supervisor. `exit_status` is None until it was stopped."""
@@ -40,6 +49,13 @@ class Host:
     client: Client
     world: World
     exit_status: int | None = None
+
+    async def require_sandbox(self) -> None:
+        """See that sandboxed sessions can run. Raises NoSandbox with what to do."""
+        ready = await self.client.get("/api/ready")
+        for check in ready["checks"]:
+            if check["name"] in _NEEDED and check["ok"] is not True:
+                raise NoSandbox(check["detail"], remedy=check["remedy"])
 
     async def stop(self) -> int:
         """Ask it to stop, as `systemctl stop` would; its exit status. Bounded in time."""
@@ -136,7 +152,7 @@ async def _until_it_answers(url: str, process: asyncio.subprocess.Process, world
         if process.returncode is not None
         else f"the supervisor did not answer within {_READY_SECONDS:.0f} s",
         where=_tail(world.log),
-        remedy="try `trustfloor doctor`",
+        remedy="run: trustfloor doctor",
     )
 
 

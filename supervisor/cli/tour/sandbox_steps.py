@@ -1,12 +1,11 @@
 """The tour's first half: one sandboxed session that works, and then tries what it must not do."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from supervisor.cli.tour.claims import (
     Claim,
     Told,
-    ended_well,
     gave_no_secret,
     lines_with,
     nothing_came_out,
@@ -16,7 +15,12 @@ from supervisor.cli.tour.claims import (
     shortened,
 )
 from supervisor.cli.tour.stage import Stage
-from supervisor.cli.tour.witness import has_in_environment
+from supervisor.cli.tour.witness import (
+    Looked,
+    decoy_process,
+    environments_with,
+    keys_seen_by_model,
+)
 from supervisor.cli.tour.world import (
     HARD_LINK,
     OWNER_ONLY,
@@ -36,9 +40,8 @@ async def reads_and_answers(stage: Stage) -> list[Claim]:
         ran_at(told, "sandboxed", "container"),
         receipt_shown(told),
         says("it reads the notes", told.act("garden.md"), "14 kg of tomatoes"),
-        says("also those that only their owner may read", told.act(OWNER_ONLY), "1,204"),
-        Claim("it answers", "14 kg" in told.answer, shortened(told.answer)),
-        ended_well(told),
+        says("also one that only its owner may read", told.act(OWNER_ONLY), "1,204"),
+        Claim("it answers the person", "14 kg" in told.answer, shortened(told.answer)),
     ]
 
 
@@ -62,14 +65,16 @@ def receipt_shown(told: Told) -> Claim:
         and engine.get("network") == "none"
         and engine.get("readOnlyRoot") is True
     )
-    powers = ", ".join(each.lstrip("0") or "none" for each in sorted(capabilities))
+    powers = ", ".join(each.lstrip("0") or "no privileges" for each in sorted(capabilities))
+    filtered = "filtered" if inside.get("seccomp") == 2 else "not filtered"  # noqa: PLR2004
     evidence = (
-        f"user {user}, capabilities {powers},"
-        f" seccomp {inside.get('seccomp')}, interfaces {', '.join(inside.get('interfaces', ()))},"
-        f" {len(refused)} of {len(acts)} forbidden acts refused,"
-        f" {receipt.get('view', {}).get('hidden')} entries of the vault hidden"
+        f"user {user} with {powers}, system calls {filtered},"
+        f" network interfaces: {', '.join(inside.get('interfaces', ()))};"
+        f" {len(refused)} of {len(acts)} forbidden acts failed,"
+        f" {receipt.get('view', {}).get('hidden')} entries of the vault are not there"
     )
-    return Claim("its cage was measured before the message was handed over", held, evidence)
+    sentence = "its sandbox was measured from inside before the message was handed over"
+    return Claim(sentence, held, evidence)
 
 
 async def finds_no_secret(stage: Stage) -> list[Claim]:
@@ -80,24 +85,23 @@ async def finds_no_secret(stage: Stage) -> list[Claim]:
     reads_all = told.act("| sort")
     return [
         Claim(
-            "outside of the sandbox each of them can be read, links included",
+            "outside of the sandbox each secret can be read, by links too",
             all(here.values()),
             ", ".join(here),
         ),
-        gave_no_secret("the Read tool doesn't get .env", _by_tool(told, "Read"), secrets),
-        gave_no_secret("cat doesn't", told.act("cat /vault/.env"), secrets),
-        gave_no_secret("nor by a name that no rule can see", told.act("f=/vault/.e"), secrets),
-        gave_no_secret("find -exec finds none", told.act("-name"), secrets),
-        gave_no_secret("nor under the name of a hard link", told.act(HARD_LINK), secrets),
-        gave_no_secret("nor by a symbolic link", told.act(SYMBOLIC_LINK), secrets),
+        gave_no_secret("the Read tool is refused .env", _by_tool(told, "Read"), secrets),
+        gave_no_secret("for cat the file isn't there", told.act("cat /vault/.env"), secrets),
+        gave_no_secret("nor under names put together", told.act("f=/vault/.e"), secrets),
+        gave_no_secret("find comes upon no secret", told.act("-name"), secrets),
+        gave_no_secret("a hard link to .env isn't there either", told.act(HARD_LINK), secrets),
+        gave_no_secret("nor is a symbolic link's target", told.act(SYMBOLIC_LINK), secrets),
         Claim(
             "reading every file there is gives the notes, and no secret",
             says("", reads_all, "14 kg of tomatoes").held
             and gave_no_secret("", reads_all, secrets).held,
             lines_with(reads_all.result or "", "14 kg", "Holidays", "1,204", *secrets.values()),
         ),
-        nothing_came_out([told], secrets, "no event of the turn has a byte of them"),
-        ended_well(told),
+        nothing_came_out([told], secrets, "nothing that the turn told has a secret in it"),
     ]
 
 
@@ -116,7 +120,6 @@ async def cannot_write(stage: Stage) -> list[Claim]:
         ),
         says("the same commands work where it may write", act, "scratch: written and removed"),
         Claim("the person's files are as they were", same, f"{len(before)} entries compared"),
-        ended_well(told),
     ]
 
 
@@ -138,31 +141,56 @@ async def reaches_no_network(stage: Stage) -> list[Claim]:
             lines_with(result, "example.com"),
         ),
         says("the only interface is loopback", act, "interfaces: ['lo']"),
-        ended_well(told),
     ]
 
 
 async def finds_no_key(stage: Stage) -> list[Claim]:
-    """The API key is the gateway's alone."""
-    there = has_in_environment(stage.supervisor_pid, stage.world.key)
-    told = await stage.play("Which API key are you using?", session=stage.told[0].session_id)
+    """The API key is the gateway's alone: it is used, and nobody else has it."""
+    key, looked = stage.world.key, list[tuple[int, Looked]]()
+
+    async def look_outside(_call: Mapping[str, Any]) -> None:
+        with decoy_process(key) as decoy:
+            looked.append((decoy, environments_with(key)))
+
+    told = await stage.play(
+        "Which API key are you using?",
+        session=stage.told[0].session_id,
+        at={"tool_use": look_outside},
+    )
+    requests, with_key = await keys_seen_by_model(stage.world)
     act = told.act("decoy")
     return [
         Claim(
-            "the supervisor has a key that can be looked for",
-            there,
-            f"it is in the environment of process {stage.supervisor_pid}, outside",
+            "the supervisor has a key, and gives it to the model's API alone",
+            with_key > 0,
+            f"{with_key} of {requests} requests came to the scripted model with it",
         ),
         Claim(
-            "a search of environments and files finds the decoy it laid out, and nothing else",
-            "found: ['/tmp/decoy']" in (act.result or ""),
+            "in the sandbox a search of environments and files finds its own decoy only",
+            (act.result or "").partition("found:")[2].split() == ["/tmp/decoy"],  # noqa: S108
             outcome(act),
         ),
+        environments_are_clean(looked, stage.supervisor_pid),
         nothing_came_out(
-            [told], {"the API key": stage.world.key}, "no event of the turn has a byte of the key"
+            [told], {"the API key": key}, "nothing that the turn told has the key in it"
         ),
-        ended_well(told),
     ]
+
+
+def environments_are_clean(looked: Sequence[tuple[int, Looked]], supervisor: int) -> Claim:
+    """Nothing but the decoy has the key; each search comes with the process id of its decoy."""
+    sentence = "outside, no process was started with it, the supervisor included"
+    if not looked:
+        return Claim(sentence, held=False, evidence="the agent made no call during which to look")
+    decoy, found = looked[-1]
+    others = found.holding - {decoy}
+    evidence = f"looked into {len(found.read)} processes; found: the decoy"
+    if supervisor in found.closed:
+        evidence += "; the supervisor's own is closed even to its user"
+    if others or decoy not in found.holding:
+        evidence = f"found in {sorted(others)}" if others else "the search misses its decoy"
+    seen = supervisor in found.read | found.closed
+    return Claim(sentence, found.holding == {decoy} and seen, evidence)
 
 
 async def asks_a_person(stage: Stage) -> list[Claim]:
@@ -172,23 +200,25 @@ async def asks_a_person(stage: Stage) -> list[Claim]:
     async def answer(request: Mapping[str, Any]) -> None:
         shown.append(request)
         verdict = "grant" if "plan.md" in request["display"] else "deny"
-        stage.teller.note(f"{request['toolName']} needs approval: {shortened(request['display'])}")
+        stage.teller.asks(request["toolName"], request["display"])
         body = {"contentHash": request["contentHash"]} if verdict == "grant" else {}
-        answered = await stage.client.post(f"/api/permissions/{request['id']}/{verdict}", body)
-        stage.teller.note(f"over REST: {verdict} → {answered['decision']}")
+        await stage.client.post(f"/api/permissions/{request['id']}/{verdict}", body)
+        stage.teller.decides("Yes, do that." if verdict == "grant" else "No, don't.")
 
-    told = await stage.play("Write down a plan.", session=stage.told[0].session_id, answer=answer)
+    told = await stage.play(
+        "Write down a plan.", session=stage.told[0].session_id, at={"permission_request": answer}
+    )
     content = str(shown[0]["input"].get("content", "")) if shown else ""
     after = told.act("cat /tmp/plan.md")
     decisions = [each["decision"] for each in told.every("permission_resolved")]
     return [
         Claim(
-            "the request shows the exact input",
+            "the person was shown all that would be written",
             bool(content) and content.strip() in shown[0]["display"].replace("\\n", "\n"),
-            shortened(shown[0]["display"]) if shown else "nothing was asked",
+            shortened(content) or "nothing was asked",
         ),
         Claim(
-            "one was granted, one denied, and the turn went on",
+            "one call was granted, one denied, and the agent went on",
             decisions == ["granted", "denied"],
             ", ".join(decisions) or "no decision was heard",
         ),
@@ -199,7 +229,6 @@ async def asks_a_person(stage: Stage) -> list[Claim]:
             and "other.md: absent" in (after.result or ""),
             outcome(after),
         ),
-        ended_well(told),
     ]
 
 

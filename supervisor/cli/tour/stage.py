@@ -3,17 +3,26 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final
 
 from supervisor.cli.client import Client, Heard
 from supervisor.cli.tour.claims import Told
 from supervisor.cli.tour.teller import Teller
 from supervisor.cli.tour.world import World
+from supervisor.errors import TrustfloorError
 
 _TURN_SECONDS: Final = 120.0
 
-Answer = Callable[[Mapping[str, Any]], Awaitable[None]]
-"""Answers a permission request, given its event's data."""
+Hook = Callable[[Mapping[str, Any]], Awaitable[None]]
+"""Does something at an event, given its data, before the next one is heard."""
+
+
+class TurnBroke(TrustfloorError):
+    """A turn of the tour came to no good end, so that nothing can be claimed of it."""
+
+    code = "turn_broke"
+    title = "A turn of the tour broke off"
 
 
 @dataclass
@@ -38,11 +47,12 @@ class Stage:
         session: str | None = None,
         workspace: str | None = None,
         trust: str | None = None,
-        answer: Answer | None = None,
+        at: Mapping[str, Hook] = MappingProxyType({}),
     ) -> Told:
         """Send a message, to which the scenario has a script; what the turn told.
 
-        Bounded in time. Raises Unreachable or Refused if the supervisor doesn't take the message.
+        `at` has hooks by type of event. Bounded in time. Raises Unreachable or Refused if the
+        supervisor doesn't take the message, TurnBroke if the turn ends otherwise than done.
         """
         wanted = {"sessionId": session, "workspace": workspace, "trustLevel": trust}
         body = {name: value for name, value in wanted.items() if value is not None}
@@ -55,12 +65,14 @@ class Stage:
         async with asyncio.timeout(_TURN_SECONDS):
             async for event in self.client.turn(body).events():
                 heard.append(event)
-                if event.type == "permission_request" and answer is not None:
-                    await answer(event.data)
-                elif event.type == "tool_use":
+                if event.type == "tool_use":
                     self.teller.act(Told((event,)).acts[0])
+                if event.type in at:
+                    await at[event.type](event.data)
         told = Told(tuple(heard))
         if told.answer:
             self.teller.answer(told.answer)
         self.told.append(told)
+        if told.ended != "done":
+            raise TurnBroke(f"the turn did not end well: {told.ended}", remedy=told.remedy)
         return told

@@ -5,7 +5,6 @@ from http import HTTPStatus
 from supervisor.cli.client import Refused
 from supervisor.cli.tour.claims import (
     Claim,
-    ended_well,
     nothing_came_out,
     outcome,
     ran_at,
@@ -21,7 +20,7 @@ async def keeps_the_floor(stage: Stage) -> list[Claim]:
     """A workspace demands `sandboxed`; whoever asks for less gets that, and is told why."""
     body = {"name": "Family", "folder": "family", "floor": "sandboxed"}
     await stage.client.put(f"/api/workspaces/{_WORKSPACE}", body)
-    stage.teller.note("made a workspace “family” with the floor sandboxed")
+    stage.teller.note("makes a workspace “family” whose floor is sandboxed: in it, nothing looser")
     told = await stage.play("When are we off?", workspace=_WORKSPACE, trust="full")
     trust = told.first("session").get("trust", {})
     why = str((trust.get("trace") or ["nothing"])[-1])
@@ -29,21 +28,20 @@ async def keeps_the_floor(stage: Stage) -> list[Claim]:
     return [
         ran_at(told, "sandboxed", "container"),
         Claim(
-            "it was told whose floor that was",
+            "the person asked for full, and was told whose floor speaks against it",
             trust.get("requested") == "full" and _WORKSPACE in why,
-            f"asked for {trust.get('requested')}, {why}",
+            shortened(why),
         ),
-        says("its work goes on there", told.act("holidays.md"), "12 to 19 August"),
+        says("the agent works there all the same", told.act("holidays.md"), "12 to 19 August"),
         Claim(
-            "setting the session to full is refused, naming the floor",
+            "setting the session to full afterwards is refused, naming the floor",
             refusal.get("status") == HTTPStatus.CONFLICT and _WORKSPACE in str(refusal),
             shortened(
-                f"{refusal.get('status')} {refusal.get('code')}: {refusal.get('detail')}"
+                f"HTTP status {refusal.get('status')}: {refusal.get('detail')}"
                 if refusal
                 else "it was accepted"
             ),
         ),
-        ended_well(told),
     ]
 
 
@@ -65,15 +63,13 @@ async def runs_in_process(stage: Stage) -> list[Claim]:
     letter = stage.world.outside.read_text(encoding="utf-8").strip()
     return [
         ran_at(full, "full", "none"),
-        says("it sees the real folder", environment, f"PWD={stage.world.vault}"),
-        nothing_came_out([full], key, "its environment, shown whole, has no key"),
-        ended_well(full),
+        says("it is in the real folder, not in a copy", environment, f"PWD={stage.world.vault}"),
+        nothing_came_out([full], key, "its environment, printed whole, has no key in it"),
         ran_at(vault, "vault", "none"),
         says("a file of the vault can be read", vault.act("garden.md"), "14 kg of tomatoes"),
         Claim(
-            "a file beside the vault can't",
+            "a file beside the vault can't be read",
             beside.failed and beside.result is not None and letter not in vault.raw,
             outcome(beside),
         ),
-        ended_well(vault),
     ]

@@ -4,8 +4,11 @@ Nothing here asks the supervisor; a count of leftovers that it made itself would
 """
 
 import asyncio
+import hashlib
+import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +17,7 @@ import httpx
 import orjson
 
 from supervisor.cli.tour.world import World
+from supervisor.errors import TrustfloorError
 
 _LABEL: Final = "trustfloor.instance"
 _TURN_LABEL: Final = "trustfloor.turn"
@@ -138,9 +142,55 @@ def processes_with(assignment: str) -> Iterator[int]:
             yield int(entry.name)
 
 
-def has_in_environment(pid: int, secret: str) -> bool:
-    """Whether the process was started with this secret in its environment."""
-    return secret.encode() in Path(f"/proc/{pid}/environ").read_bytes()
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """Which processes' environments were looked into, were closed to us, and hold the secret."""
+
+    read: frozenset[int]
+    closed: frozenset[int]
+    holding: frozenset[int]
+
+
+def environments_with(secret: str) -> Looked:
+    """Look for the secret in what every process of this machine was started with."""
+    read, closed, holding = set(), set(), set()
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        pid = int(entry.name)
+        try:
+            content = (entry / "environ").read_bytes()
+        except PermissionError:
+            closed.add(pid)
+            continue
+        except OSError:  # it ended meanwhile
+            continue
+        read.add(pid)
+        if secret.encode() in content:
+            holding.add(pid)
+    return Looked(frozenset(read), frozenset(closed), frozenset(holding))
+
+
+@contextmanager
+def decoy_process(secret: str) -> Iterator[int]:
+    """A process with the secret in its environment, for a search to prove itself by; its id."""
+    with subprocess.Popen(
+        ["/bin/cat"], stdin=subprocess.PIPE, env={"TOUR_DECOY": secret}
+    ) as process:
+        yield process.pid
+        process.communicate()
+
+
+async def keys_seen_by_model(world: World) -> tuple[int, int]:
+    """How many requests reached the scripted model, and how many of them came with our key."""
+    digest = hashlib.sha256(world.key.encode()).hexdigest()
+    socket = next(world.runtime.glob("*/scripted.sock"), None)
+    if socket is None:
+        raise TrustfloorError("the scripted model has no socket", where=str(world.runtime))
+    transport = httpx.AsyncHTTPTransport(uds=str(socket))
+    async with httpx.AsyncClient(transport=transport, base_url="http://model") as model:
+        seen = (await model.get("/_scripted/seen")).raise_for_status().json()
+    return int(seen["requests"]), int(seen["keys"].get(digest, 0))
 
 
 def files_with(folder: Path, secrets: dict[str, str]) -> list[str]:

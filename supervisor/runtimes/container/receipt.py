@@ -18,6 +18,7 @@ MAX_LINE_BYTES: Final = 1 << 16
 _REFUSED: Final = frozenset({"EPERM", "EACCES"})
 _READ_ONLY: Final = frozenset({"EROFS"})
 _UNREACHABLE: Final = frozenset({"ENETUNREACH"})
+_NO_CALL: Final = frozenset({"ENOSYS", "EPERM"})
 _NO_FAMILY: Final = frozenset({"EAFNOSUPPORT", "EPERM", "EACCES"})
 
 FORBIDDEN_ACTS: Final[Mapping[str, frozenset[str]]] = {
@@ -38,7 +39,10 @@ FORBIDDEN_ACTS: Final[Mapping[str, frozenset[str]]] = {
     "reach an IPv4 address": _UNREACHABLE,
     "reach an IPv6 address": _UNREACHABLE | {"EADDRNOTAVAIL", "EAFNOSUPPORT"},
     "open a hypervisor socket": _NO_FAMILY,
-    "use io_uring": frozenset({"ENOSYS", "EPERM"}),
+    "use io_uring": _NO_CALL,
+    "make a message queue": _NO_CALL,
+    "make a file in /dev/mqueue": _READ_ONLY | _REFUSED | {"EMFILE", "ENOENT"},
+    "make a System V queue": _NO_CALL,
 }
 """What a sandbox tries and must fail at, and by which errors the kernel may have refused it."""
 

@@ -129,6 +129,9 @@ class ContainerSpec:
             "AttachStdout": True,
             "AttachStderr": True,
             "Tty": False,
+            # With no network at all the kernel's own empty namespace is enough: the engine would
+            # otherwise set one up by a program of its own, half of a start's time.
+            "NetworkDisabled": True,
             "StopSignal": "SIGKILL",
             "StopTimeout": 0,
             "Healthcheck": {"Test": ["NONE"]},

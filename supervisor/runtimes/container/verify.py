@@ -177,6 +177,7 @@ CHECKS: Final = (
     Check("HostConfig.Sysctls", "none", _nothing, may_be_absent=True),
     # Namespaces
     Check("HostConfig.NetworkMode", "none", _exactly("none")),
+    Check("Config.NetworkDisabled", "disabled", _exactly(True), may_be_absent=True),
     Check(
         "NetworkSettings.Networks",
         "none",

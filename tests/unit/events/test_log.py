@@ -12,7 +12,8 @@ from supervisor.errors import StorageBusy, TrustfloorError
 from supervisor.events import intake
 from supervisor.events.log import EventLog, is_terminal
 from supervisor.events.redact import Redactor
-from supervisor.events.schema import TextEvent, ToolUse, ToolUseEvent
+from supervisor.events.schema import PermissionDeniedEvent, TextEvent, ToolUse, ToolUseEvent
+from supervisor.events.size import LARGEST_EVENT
 from supervisor.ids import SessionId, TurnId
 from tests.worlds.storage import (
     OTHER,
@@ -162,3 +163,63 @@ async def test_an_error_in_the_block_comes_out_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         async with event_log(tmp_path):
             raise ZeroDivisionError
+
+
+async def test_an_event_of_any_size_is_stored_and_ends_its_turn(tmp_path: Path) -> None:
+    denials = tuple(
+        PermissionDeniedEvent(tool_use_id="t", tool_name="Read", rule="r", reason="x" * 50_000)
+        for _ in range(1_000)
+    )
+    big = done().model_copy(update={"permission_denials": denials, "response": "y" * 50_000_000})
+    async with event_log(tmp_path) as log:
+        record = await log.append(SESSION, TURN, big)
+        after = await log.append(SESSION, TURN, text("goes on"))
+        assert await log.read(SESSION, limit=1) == [record]
+    assert len(record.data) <= LARGEST_EVENT + len('{"seq":1,')
+    assert is_terminal(record)
+    data = json.loads(record.data)
+    assert (data["type"], data["sessionId"], data["seq"]) == ("done", SESSION, 1)
+    assert "characters cut]" in data["response"]
+    assert after.seq == 2
+
+
+async def test_a_replacement_that_is_longer_than_its_secret_does_not_break_the_limit(
+    tmp_path: Path,
+) -> None:
+    async with EventLog(tmp_path / "e.db", redactor=Redactor(["a!"])) as log:
+        record = await log.append(SESSION, TURN, text("a!" * 2_000_000))
+    assert len(record.data) <= LARGEST_EVENT + len('{"seq":1,')
+    assert b"a!" not in record.data
+
+
+async def test_an_event_that_no_database_takes_fails_alone_and_the_log_goes_on(
+    tmp_path: Path,
+) -> None:
+    poison: Any = 1 << 80  # SQLite's driver raises OverflowError, which is no sqlite3.Error
+    async with event_log(tmp_path) as log:
+        results = await asyncio.gather(
+            log.append(SESSION, TURN, text("before")),
+            log.append(SESSION, poison, text("poison")),
+            log.append(SESSION, TURN, text("after")),
+            log.append(OTHER, TURN, text("elsewhere")),
+            return_exceptions=True,
+        )
+        assert isinstance(results[1], OverflowError)
+        stored = [json.loads(each.data)["delta"] for each in await log.read(SESSION)]
+        assert stored == ["before", "after"]
+        assert len(await log.read(OTHER)) == 1
+        assert (await log.append(SESSION, TURN, text("later"))).seq == 3
+
+
+async def test_one_who_cannot_be_told_of_an_event_does_not_stop_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with event_log(tmp_path) as log:
+        with monkeypatch.context() as patch:
+
+            def broken(_record: object) -> None:
+                raise RuntimeError("no")
+
+            patch.setattr(log.hub, "publish", broken)
+            assert (await log.append(SESSION, TURN, text())).seq == 1
+        assert (await log.append(SESSION, TURN, text())).seq == 2

@@ -183,6 +183,51 @@ REACHING = {
         messages=[{"role": "assistant", "content": [{"type": "image", "source": URL}]}]
     ),
     "a text with a source": user({"type": "text", "text": "x", "source": URL}),
+    "an image by text": user({"type": "image", "source": "https://evil.example/"}),
+    "an image in a system note": user(
+        {"type": "mid_conv_system", "content": [{"type": "image", "source": URL}]}
+    ),
+    "an image in a compaction": user(
+        {"type": "compaction", "content": [{"type": "document", "source": URL}]}
+    ),
+    "an image in thinking": user({"type": "thinking", "content": [{"type": "image"}]}),
+    "an image three deep": user(
+        {
+            "type": "mid_conv_system",
+            "content": [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "t",
+                    "content": [
+                        {
+                            "type": "document",
+                            "source": {
+                                "type": "content",
+                                "content": [{"type": "image", "source": URL}],
+                            },
+                        }
+                    ],
+                }
+            ],
+        }
+    ),
+    "an image in a field nobody knows": user(
+        {"type": "text", "text": "x", "brand_new": [{"deep": {"type": "image", "source": URL}}]}
+    ),
+    "a url in a field nobody knows": user({"type": "fallback", "brand_new": URL}),
+    "a file in a field nobody knows": user({"type": "text", "text": "x", "new": {"file_id": "f"}}),
+    "a source beside a message": body(messages=[{"role": "user", "content": "x", "source": URL}]),
+    "an image in a fresh tool": user(
+        {
+            "type": "tool_removal",
+            "tool": {"type": "tool_reference", "name": "B"},
+            "content": [{"type": "image", "source": URL}],
+        }
+    ),
+    "a source beside a tool's input": user(
+        {"type": "tool_use", "id": "t", "name": "N", "input": {}, "source": URL}
+    ),
+    "a source of an odd type": user({"type": "image", "source": {"type": ["url"]}}),
     "a container upload": user({"type": "container_upload", "file_id": "f"}),
     "a server tool's call": user({"type": "server_tool_use", "name": "web_fetch", "input": {}}),
     "a remote MCP call": user({"type": "mcp_tool_use", "name": "x", "input": {}}),
@@ -235,6 +280,29 @@ HARMLESS = {
                 ],
             }
         ]
+    ),
+    "a system note": user({"type": "mid_conv_system", "content": "x"}),
+    "a system note of blocks": user(
+        {"type": "mid_conv_system", "content": [{"type": "text", "text": "x"}]}
+    ),
+    "a compaction": user({"type": "compaction", "content": "a summary"}),
+    "an empty compaction": user({"type": "compaction", "content": None}),
+    "a search result and its citation": user(
+        {
+            "type": "search_result",
+            "source": "https://example.org/",
+            "title": "t",
+            "content": [{"type": "text", "text": "x"}],
+            "citations": {"enabled": True},
+        },
+        {
+            "type": "text",
+            "text": "x",
+            "citations": [
+                {"type": "search_result_location", "source": "https://example.org/"},
+                {"type": "char_location", "file_id": None, "document_index": 0},
+            ],
+        },
     ),
     "a tool reference": user(
         {
@@ -290,6 +358,41 @@ def test_a_refusal_quotes_a_hostile_name_short_and_in_ascii() -> None:
     assert verdict.message.isascii()
     assert verdict.message.isprintable()
     assert len(verdict.message) < 200
+
+
+@pytest.mark.parametrize(
+    "types",
+    [
+        ["text/plain"],
+        ["application/x-www-form-urlencoded"],
+        ["multipart/form-data; boundary=x"],
+        ["application/jsonp"],
+        ["application/json; charset=utf-16"],
+        ["application/json, text/plain"],
+        [""],
+        ["application/json", "text/plain"],
+    ],
+)
+@pytest.mark.parametrize("terms", [CLOSED, OPEN])
+def test_a_body_that_the_api_might_read_in_another_way_is_refused(types: Any, terms: Any) -> None:
+    headers = [("Content-Type", each) for each in types]
+    verdict = admit(
+        Asked("POST", "/v1/messages", BETA, headers, json.dumps(body()).encode()), terms
+    )
+    assert isinstance(verdict, Refused)
+    assert verdict.status == 415
+
+
+@pytest.mark.parametrize(
+    "given_type", [None, "application/json", "Application/JSON; charset=UTF-8"]
+)
+def test_what_is_sent_on_is_called_json(given_type: Any) -> None:
+    headers = [("Content-Type", given_type)] if given_type else []
+    verdict = admit(
+        Asked("POST", "/v1/messages", BETA, headers, json.dumps(body()).encode()), CLOSED
+    )
+    assert isinstance(verdict, Admitted)
+    assert verdict.headers["content-type"] == "application/json"
 
 
 CREDENTIALS = ["x-api-key", "Authorization", "COOKIE", "Proxy-Authorization", "X-Forwarded-For"]

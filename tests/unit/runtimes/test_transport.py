@@ -29,7 +29,7 @@ class Endless:
             self.taken += len(self.line)
             yield self.line
 
-    async def write(self, data: bytes) -> None:
+    async def write(self, data: bytes) -> None:  # noqa: ARG002
         raise AssertionError("nobody writes here")
 
     async def close_input(self) -> None:
@@ -71,7 +71,7 @@ class Brief(Endless):
     async def chunks(self) -> AsyncIterator[bytes]:
         yield self.line
 
-    async def write(self, data: bytes) -> None:
+    async def write(self, data: bytes) -> None:  # noqa: ARG002
         return
 
 

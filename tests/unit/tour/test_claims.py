@@ -7,18 +7,19 @@ import pytest
 from supervisor.cli.client import Heard
 from supervisor.cli.tour.claims import (
     Told,
-    ended_well,
     found_in,
     gave_no_secret,
     nothing_came_out,
     numbered_without_gaps,
     outcome,
     own_containers,
+    plain,
     ran_at,
     says,
     shortened,
 )
-from supervisor.cli.tour.sandbox_steps import receipt_shown
+from supervisor.cli.tour.sandbox_steps import environments_are_clean, receipt_shown
+from supervisor.cli.tour.witness import Looked
 
 SECRETS = {".env": "secret-0123", "the key": "sk-ant-demo-canary-4567"}
 
@@ -127,10 +128,17 @@ def test_having_heard_nothing_proves_nothing() -> None:
     ],
 )
 def test_a_turn_that_ended_otherwise_did_not_end_well(last: Event, says_why: str) -> None:
-    assert ended_well(told(session(), DONE)).held
-    claim = ended_well(told(session(), last))
-    assert not claim.held
-    assert says_why in claim.evidence
+    assert told(session(), DONE).ended == "done"
+    turn = told(session(), last)
+    assert turn.ended != "done"
+    assert says_why in turn.ended
+
+
+def test_what_to_do_about_a_turn_that_failed_is_told() -> None:
+    failed = told(session(), ("error", {"error": "no image", "remedy": "run scripts/images"}))
+    assert failed.remedy == "run scripts/images"
+    assert told(session(), DONE).remedy is None
+    assert told().remedy is None
 
 
 @pytest.mark.parametrize(
@@ -210,9 +218,52 @@ def test_a_receipt_that_shows_something_open_does_not_hold(weaker: dict[str, Any
 
 
 def test_evidence_is_one_short_line() -> None:
-    assert shortened("one\n\n  two\r\nthree") == "one ⏎ two ⏎ three"
+    assert shortened("one\n\n  two\r\nthree") == "one · two · three"
     assert len(shortened("x" * 500)) == 110
     assert shortened("x" * 500).endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("result", "says_so"),
+    [
+        ("Exit code 1\ncat: x: No such file", "cat: x: No such file"),
+        ("PreToolUse:Read hook error: `x` is denied", "`x` is denied"),
+        ("     7→the seventh\n     8\tthe eighth", "the seventh\nthe eighth"),
+        ("it is Exit code 1 here, 7→8", "it is Exit code 1 here, 7→8"),
+    ],
+)
+def test_evidence_leaves_out_what_the_agent_s_program_adds(result: str, says_so: str) -> None:
+    assert plain(result).strip() == says_so
+
+
+def looked(
+    *holding: int, read: tuple[int, ...] = (1, 7, 9), closed: tuple[int, ...] = ()
+) -> Looked:
+    return Looked(frozenset(read), frozenset(closed), frozenset(holding))
+
+
+def test_environments_are_clean_if_the_decoy_alone_has_the_key() -> None:
+    assert environments_are_clean([(9, looked(9))], 7).held
+    closed = environments_are_clean([(9, looked(9, read=(1, 9), closed=(7,)))], 7)
+    assert closed.held
+    assert "closed" in closed.evidence
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        [],
+        [(9, looked())],
+        [(9, looked(7, 9))],
+        [(9, looked(7))],
+        [(9, looked(9, read=(1, 9)))],
+    ],
+    ids=["not looked", "misses the decoy", "in another", "only in another", "supervisor not seen"],
+)
+def test_environments_that_have_the_key_or_were_not_seen_do_not_hold(
+    found: list[tuple[int, Looked]],
+) -> None:
+    assert not environments_are_clean(found, 7).held
 
 
 @pytest.mark.parametrize("weaker", [{"network": "bridge"}, {"readOnlyRoot": False}], ids=str)

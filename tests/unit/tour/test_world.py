@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,12 +15,14 @@ from supervisor.cli.tour.host import environment
 from supervisor.cli.tour.teller import Teller
 from supervisor.cli.tour.witness import (
     Left,
+    decoy_process,
+    environments_with,
     files_with,
-    has_in_environment,
     instance_of,
     processes_with,
 )
 from supervisor.cli.tour.world import World, persons_files, readable_here, tour_world
+from supervisor.errors import TrustfloorError
 
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "sample-vault"
@@ -114,10 +117,17 @@ def test_a_marked_process_is_found_while_it_lives() -> None:
         process.stdout.readline()  # it has become Python, with its new environment
         assert list(processes_with("MARK=tour-test-1")) == [process.pid]
         assert list(processes_with("MARK=tour-test")) == []
-        assert has_in_environment(process.pid, "tour-test-1")
-        assert not has_in_environment(process.pid, "tour-test-2")
         process.communicate()
     assert list(processes_with("MARK=tour-test-1")) == []
+
+
+def test_a_search_of_environments_finds_the_decoy_while_it_lives_and_nothing_else() -> None:
+    with decoy_process("tour-test-secret-4711") as decoy:
+        looked = environments_with("tour-test-secret-4711")
+        assert looked.holding == {decoy}
+        assert os.getpid() in looked.read
+        assert not environments_with("tour-test-secret-4712").holding
+    assert not environments_with("tour-test-secret-4711").holding
 
 
 def test_a_file_with_a_secret_is_found_wherever_it_lies(tmp_path: Path) -> None:
@@ -151,4 +161,22 @@ def test_what_an_agent_says_reaches_the_terminal_without_its_control_characters(
     told = file.getvalue()
     assert not any(c in told for c in "\x1b\x07\x9b\u202e")
     assert "held" in told
-    assert "ls ⏎ b" in told
+    assert re.search(r"Bash: a script\n +\S*ls\n +b ", told)
+
+
+def test_a_command_of_many_lines_is_shown_line_by_line_and_a_very_long_one_is_cut() -> None:
+    file = io.StringIO()
+    teller = Teller(file)
+    command = "if true\nthen\n  ls\nfi"
+    teller.act(Act("Bash", {"command": command, "description": "Look"}, None, failed=False))
+    teller.act(Act("Bash", {"command": "\n".join(map(str, range(40)))}, None, failed=False))
+    told = file.getvalue()
+    assert "agent    Bash: Look\n            if true\n            then\n              ls\n" in told
+    assert "… and 24 more lines" in told
+    assert "⏎" not in told
+
+
+def test_what_keeps_the_tour_from_starting_is_told_once_with_what_to_do() -> None:
+    file = io.StringIO()
+    Teller(file).failure(TrustfloorError("no image", where="there", remedy="run scripts/images"))
+    assert file.getvalue() == "error: no image\n  where: there\n  what to do: run scripts/images\n"

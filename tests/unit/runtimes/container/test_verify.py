@@ -46,6 +46,7 @@ FLIPS: list[tuple[str, Any]] = [
     ("HostConfig.NetworkMode", "bridge"),
     ("HostConfig.NetworkMode", "host"),
     ("HostConfig.NetworkMode", "default"),
+    ("Config.NetworkDisabled", False),
     ("NetworkSettings.Networks", {"none": {}, "bridge": {}}),
     ("NetworkSettings.Networks", None),
     ("HostConfig.PidMode", "host"),

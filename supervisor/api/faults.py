@@ -1,0 +1,50 @@
+"""What is wrong with a value, in our own words: a person who typed it knows no validator."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+_WORDS: Final[Mapping[str, str]] = {
+    "missing": "it is missing",
+    "extra_forbidden": "there is no such field",
+    "string_type": "text is expected",
+    "string_too_short": "it may not be empty",
+    "string_unicode": "the text isn't valid Unicode",
+    "bool_type": "true or false is expected",
+    "bool_parsing": "true or false is expected",
+    "int_type": "a whole number is expected",
+    "int_parsing": "a whole number is expected",
+    "int_parsing_size": "the number is too large",
+    "int_from_float": "a whole number is expected",
+    "float_type": "a number is expected",
+    "float_parsing": "a number is expected",
+    "finite_number": "a finite number is expected",
+    "dict_type": "an object is expected",
+    "list_type": "a list is expected",
+    "tuple_type": "a list is expected",
+    "model_type": "an object is expected",
+    "model_attributes_type": "an object is expected",
+    "path_type": "a path is expected",
+}
+_BOUNDS: Final[Mapping[str, tuple[str, str]]] = {
+    "greater_than": ("more than", "gt"),
+    "greater_than_equal": ("at least", "ge"),
+    "less_than": ("less than", "lt"),
+    "less_than_equal": ("at most", "le"),
+}
+
+
+def say(fault: Mapping[str, Any]) -> str:
+    """One fault that pydantic found; the value itself is never repeated."""
+    kind, context = str(fault["type"]), fault.get("ctx") or {}
+    if kind in _WORDS:
+        return _WORDS[kind]
+    if kind in _BOUNDS:
+        words, name = _BOUNDS[kind]
+        return f"it must be {words} {context.get(name)}"
+    if kind in {"enum", "literal_error"}:
+        return (
+            f"use one of: {str(context.get('expected')).replace(chr(39), '').replace(' or ', ', ')}"
+        )
+    if kind == "value_error" and "error" in context:
+        return str(context["error"])
+    return str(fault["msg"]).removeprefix("Value error, ")

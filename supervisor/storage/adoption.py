@@ -1,0 +1,144 @@
+"""A database that came with the vault from elsewhere is taken in at the strictest, and sealed."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from supervisor.errors import ConfigurationError
+from supervisor.storage.beneath import inside
+from supervisor.storage.binding import Binding
+from supervisor.storage.timestamp import SystemClock, to_text
+from supervisor.storage.witness import Sighting, Witness
+from supervisor.trust.levels import TrustLevel, strictest
+
+TRANSCRIPTS: Final = PurePosixPath(".claude/projects")
+REMEDY: Final = (
+    "if this vault is yours, loosen what you want loose: PUT /api/workspaces/default with the"
+    " floor, then PUT /api/sessions/{id}/trust"
+)
+
+_HELD = "SELECT (SELECT count(*) FROM sessions) + (SELECT count(*) FROM turns)"
+_PLAIN_WORKSPACES = [("default", "", TrustLevel.FULL.value)]
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """What was done to a database that was not as we left it: how many rows of each kind."""
+
+    sessions: int
+    workspaces: int
+    turns: int
+    transcripts: int
+
+    @property
+    def detail(self) -> str:
+        """The report in one sentence."""
+        return (
+            "the session database was not as this supervisor left it, or came from elsewhere:"
+            f" {self.sessions} sessions and {self.workspaces} workspace floors were set to"
+            f" {strictest(*TrustLevel).value}, {self.turns} turns ended,"
+            f" {self.transcripts} transcript pointers emptied"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where a database belongs: the data folder that seals it, and the vault it lies in."""
+
+    data: Path
+    vault: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A database that is ours now. `adoption` is None if it was so before, or held nothing."""
+
+    database_id: str
+    adoption: Adoption | None
+
+
+def settle(cx: sqlite3.Connection, path: Path, home: Home, seen: Sighting) -> Settled:
+    """Accept the database as ours, or make it ours with nothing looser than the strictest.
+
+    `seen` is how its files were before `cx` was opened. All or nothing. Raises ConfigurationError
+    for a foreign file that isn't sound.
+    """
+    binding = Binding(home.data)
+    with _whole(cx):
+        known = binding.id_of(cx)
+        if known is not None and Witness(home.data).agrees(known, seen):
+            return Settled(known, None)
+        _require_sound(cx, path)
+        adoption = None if _is_blank(cx) else _adopt(cx, home.vault)
+        return Settled(binding.bind(cx), adoption)
+
+
+def _is_blank(cx: sqlite3.Connection) -> bool:
+    """Whether it holds what a file made this moment holds; whoever made it then doesn't matter."""
+    ((held,),) = cx.execute(_HELD).fetchall()
+    workspaces = [tuple(row) for row in cx.execute("SELECT slug, folder, floor FROM workspaces")]
+    return held == 0 and workspaces == _PLAIN_WORKSPACES
+
+
+def _adopt(cx: sqlite3.Connection, vault: Path) -> Adoption:
+    level, now = strictest(*TrustLevel).value, to_text(SystemClock().now())
+    cx.execute(
+        "INSERT OR IGNORE INTO workspaces (slug, name, folder, floor, created_at)"
+        " VALUES ('default', 'Default', '', ?, ?)",
+        (level, now),
+    )
+    return Adoption(
+        sessions=cx.execute("UPDATE sessions SET trust_level = ?", (level,)).rowcount,
+        workspaces=cx.execute("UPDATE workspaces SET floor = ?", (level,)).rowcount,
+        turns=cx.execute(
+            "UPDATE turns SET state = 'interrupted', ended_at = ?,"
+            " error_code = 'turn_interrupted' WHERE state = 'running'",
+            (now,),
+        ).rowcount,
+        transcripts=_empty_unfit_pointers(cx, vault),
+    )
+
+
+def _empty_unfit_pointers(cx: sqlite3.Connection, vault: Path) -> int:
+    pointers = cx.execute(
+        "SELECT rowid, transcript_path FROM sessions WHERE transcript_path IS NOT NULL"
+    ).fetchall()
+    unfit = [(rowid,) for rowid, pointer in pointers if not _is_fit(pointer, vault)]
+    cx.executemany("UPDATE sessions SET transcript_path = NULL WHERE rowid = ?", unfit)
+    return len(unfit)
+
+
+def _is_fit(pointer: object, vault: Path) -> bool:
+    if not isinstance(pointer, str) or "\0" in pointer:
+        return False
+    path = PurePosixPath(pointer)
+    return path != TRANSCRIPTS and path.is_relative_to(TRANSCRIPTS) and inside(vault, path)
+
+
+def _require_sound(cx: sqlite3.Connection, path: Path) -> None:
+    """An index that disagrees with its table would show one row for another."""
+    problem = cx.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    if problem == "ok":
+        orphan = cx.execute("PRAGMA foreign_key_check").fetchone()
+        if orphan is None:
+            return
+        problem = f"a row of {orphan[0]} without its parent"
+    raise ConfigurationError(
+        f"the database came from elsewhere and isn't sound: {problem}",
+        where=str(path),
+        remedy="move it away to start with an empty one; transcripts stay where they are",
+    )
+
+
+@contextmanager
+def _whole(cx: sqlite3.Connection) -> Iterator[None]:
+    cx.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        cx.execute("ROLLBACK")
+        raise
+    cx.execute("COMMIT")

@@ -1,0 +1,93 @@
+"""Files below a folder, reached without following a link: the folder's owner isn't its only writer.
+
+A vault may come from elsewhere, with links in it that lead out. Each folder on the way is opened
+by its parent's descriptor and never through a link, so no link that is there, or is put there
+meanwhile, leads a read or an append anywhere else.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+def open_inside(
+    root: Path,
+    relative: PurePosixPath,
+    flags: int,
+    mode: int = 0o600,
+    *,
+    make_folders: bool = False,
+) -> int:
+    """A descriptor of the regular file `relative` below `root`; the caller closes it.
+
+    `make_folders` makes missing folders on the way, closed to others. Raises OSError: ELOOP for a
+    link on the way or at its end, EINVAL for a path that isn't plainly below the root or for what
+    is no regular file, and whatever the system says else.
+    """
+    with _parent(root, relative, make_folders=make_folders) as (folder, name):
+        # Without waiting, as a pipe would have us wait for its other end.
+        plain = flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = os.open(name, plain, mode, dir_fd=folder)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, "this is no regular file", str(relative))
+
+
+def stat_inside(root: Path, relative: PurePosixPath) -> os.stat_result | None:
+    """What is at that place, itself and not what a link leads to; None if nothing is there.
+
+    Raises OSError as `open_inside` does, for a link on the way.
+    """
+    try:
+        with _parent(root, relative) as (folder, name):
+            return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def inside(root: Path, relative: PurePosixPath) -> bool:
+    """Whether the path stays below the root: relative, without `..`, no link on it or at its end.
+
+    What isn't there yet counts as staying.
+    """
+    try:
+        found = stat_inside(root, relative)
+    except OSError:
+        return False
+    return found is None or not stat.S_ISLNK(found.st_mode)
+
+
+@contextmanager
+def _parent(
+    root: Path, relative: PurePosixPath, *, make_folders: bool = False
+) -> Iterator[tuple[int, str]]:
+    if relative.is_absolute() or not relative.parts or ".." in relative.parts:
+        raise OSError(errno.EINVAL, "this path isn't below the folder", str(relative))
+    folder = os.open(root, _FOLDER)
+    try:
+        for part in relative.parts[:-1]:
+            below = _step(folder, part, relative, make_folders=make_folders)
+            os.close(folder)
+            folder = below
+        yield folder, relative.name
+    finally:
+        os.close(folder)
+
+
+def _step(folder: int, part: str, relative: PurePosixPath, *, make_folders: bool) -> int:
+    if make_folders:
+        with suppress(FileExistsError):
+            os.mkdir(part, 0o700, dir_fd=folder)
+    try:
+        return os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)
+    except NotADirectoryError as error:
+        # What Linux says of a link here, as the link itself is no folder.
+        if stat.S_ISLNK(os.stat(part, dir_fd=folder, follow_symlinks=False).st_mode):
+            raise OSError(errno.ELOOP, "a link is on the way", str(relative)) from error
+        raise

@@ -1,0 +1,497 @@
+"""Invariant 1, where the vault came from elsewhere: its database has no say in trust."""
+
+import hashlib
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from supervisor.errors import ConfigurationError
+from supervisor.storage.adoption import Adoption
+from supervisor.storage.database import Database
+from supervisor.storage.identity import private_folder
+from supervisor.storage.session_row import NewSession
+from supervisor.trust.levels import TrustLevel
+from tests.worlds.foreign import Place, a_place, copied
+from tests.worlds.house import a_house
+from tests.worlds.storage import OTHER, SESSION, TURN, session
+
+FULL, SANDBOXED = TrustLevel.FULL, TrustLevel.SANDBOXED
+
+DB = "database"
+POINTER = f".claude/projects/-v/{SESSION}.jsonl"
+PWN = """CREATE TRIGGER pwn AFTER INSERT ON sessions BEGIN
+    UPDATE sessions SET trust_level = 'full' WHERE id = NEW.id; END"""
+
+
+async def used(place: Place, *, pointer: str | None = None) -> None:
+    """A vault in which a session runs at full, with a turn that was never ended."""
+    async with place.opened() as at:
+        await at.workspaces.put("w", name="w", folder="", floor=FULL)
+        await at.sessions.create(NewSession(id=SESSION, trust_level=FULL, workspace="w"))
+        await at.sessions.update(SESSION, transcript_path=pointer)
+        await at.turns.begin(TURN, SESSION, FULL)
+
+
+async def all_strict(place: Place) -> Adoption:
+    """Open it as ours: everything in it is at the strictest. What was said of it."""
+    async with place.opened() as at:
+        assert {row.trust_level for row in await at.sessions.list()} == {SANDBOXED}
+        assert {row.floor for row in await at.workspaces.list()} == {SANDBOXED}
+        assert await at.turns.running() == []
+        assert at.db.adoption is not None
+        return at.db.adoption
+
+
+async def still_loose(place: Place) -> None:
+    """Open it as ours: it is taken at its word."""
+    async with place.opened() as at:
+        assert at.db.adoption is None
+        assert (await at.sessions.get(SESSION)).trust_level is FULL
+        assert (await at.workspaces.get("w")).floor is FULL
+        assert (await at.workspaces.get("default")).floor is FULL
+
+
+async def test_control_what_we_left_ourselves_is_as_it_was(tmp_path: Path) -> None:
+    place = a_place(tmp_path)
+    await used(place)
+    for _ in range(2):
+        await still_loose(place)
+
+
+async def test_control_without_a_home_a_foreign_database_is_taken_at_its_word(
+    tmp_path: Path,
+) -> None:
+    place = a_place(tmp_path)
+    await used(place.other())
+    async with Database(place.file) as db:
+        (row,) = await db.rows("SELECT trust_level FROM sessions")
+    assert row["trust_level"] == "full"
+
+
+async def test_a_database_from_elsewhere_is_taken_in_at_the_strictest_once_and_said_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = a_place(tmp_path)
+    await used(place.other(), pointer=POINTER)
+    done = await all_strict(place)
+    assert done == Adoption(sessions=1, workspaces=2, turns=1, transcripts=0)
+    (warning,) = [record.getMessage() for record in caplog.records]
+    assert "1 sessions" in warning
+    assert "PUT /api/workspaces/default" in warning
+    async with place.opened() as at:
+        assert at.db.adoption is None
+        assert (await at.sessions.get(SESSION)).transcript_path == POINTER
+        await at.workspaces.put("default", name="d", folder="", floor=FULL)
+    async with place.opened() as at:
+        assert (await at.workspaces.get("default")).floor is FULL
+
+
+async def test_a_database_without_any_seal_is_foreign_and_an_empty_one_is_nobodys(
+    tmp_path: Path,
+) -> None:
+    place = a_place(tmp_path)
+    async with Database(place.file):
+        pass
+    async with place.opened() as at:
+        assert at.db.adoption is None
+        assert (await at.workspaces.get("default")).floor is FULL
+    shutil.rmtree(place.data)
+    place.data.mkdir()
+    place.write("UPDATE workspaces SET name = 'x'", "DELETE FROM metadata")
+    async with place.opened() as at:
+        await at.sessions.create(session())
+    place.write("DELETE FROM metadata")
+    await all_strict(place)
+
+
+@pytest.mark.parametrize(
+    "seal",
+    [
+        "UPDATE metadata SET value = '' WHERE key = 'trustfloor.binding'",
+        "UPDATE metadata SET value = x'00' WHERE key = 'trustfloor.binding'",
+        "UPDATE metadata SET value = 'ü' WHERE key = 'trustfloor.binding'",
+        "UPDATE metadata SET value = value || '0' WHERE key = 'trustfloor.database'",
+        "UPDATE metadata SET value = '../../x' WHERE key = 'trustfloor.database'",
+        "DELETE FROM metadata WHERE key = 'trustfloor.database'",
+    ],
+)
+async def test_a_forged_seal_is_none(tmp_path: Path, seal: str) -> None:
+    place = a_place(tmp_path)
+    await used(place)
+    place.write(seal)
+    await all_strict(place)
+
+
+LOOSER = "UPDATE sessions SET trust_level = 'full'"
+
+
+async def kept_strict(place: Place) -> None:
+    async with place.opened() as at:
+        await at.sessions.create(session(level=SANDBOXED))
+
+
+async def test_a_copy_that_comes_back_altered_with_our_seal_is_foreign(tmp_path: Path) -> None:
+    place = a_place(tmp_path)
+    await kept_strict(place)
+    place.write(LOOSER)
+    await all_strict(place)
+
+
+async def test_control_the_altered_copy_would_be_believed_without_the_witness(
+    tmp_path: Path,
+) -> None:
+    place = a_place(tmp_path)
+    await kept_strict(place)
+    place.write(LOOSER)
+    place.trust_as_it_is()
+    async with place.opened() as at:
+        assert (await at.sessions.get(SESSION)).trust_level is FULL
+
+
+async def test_a_file_put_in_our_files_place_while_we_run_is_foreign_at_the_next_start(
+    tmp_path: Path,
+) -> None:
+    place = a_place(tmp_path)
+    await kept_strict(place)
+    altered = tmp_path / "altered.db"
+    shutil.copyfile(place.file, altered)
+    with closing(sqlite3.connect(altered, isolation_level=None)) as cx:
+        cx.execute(LOOSER)
+    async with place.opened():
+        copied(altered, place.file)
+    await all_strict(place)
+
+
+async def a_killed_supervisors(place: Place) -> None:
+    """A vault whose last supervisor was killed with its log unmerged."""
+    crash, notes = place.root / "crash", place.root / "notes"
+    async with place.opened() as at:
+        await at.workspaces.put("w", name="w", folder="", floor=FULL)
+        await at.sessions.create(NewSession(id=SESSION, trust_level=FULL, workspace="w"))
+        files = [place.file.with_name(place.file.name + end) for end in ("", "-wal")]
+        crash.mkdir()
+        contents = {each: each.read_bytes() for each in files}
+        for each in files:
+            (crash / each.name).hardlink_to(each)
+        shutil.copytree(place.data, notes)
+    for each, content in contents.items():
+        each.unlink(missing_ok=True)
+        (crash / each.name).write_bytes(content)
+        (crash / each.name).rename(each)
+    shutil.rmtree(place.data)
+    notes.rename(place.data)
+
+
+async def test_control_after_a_kill_the_log_that_was_ours_counts(tmp_path: Path) -> None:
+    place = a_place(tmp_path)
+    await a_killed_supervisors(place)
+    assert place.file.with_name("sessions.db-wal").stat().st_size > 0
+    await still_loose(place)
+
+
+async def test_control_to_look_into_it_meanwhile_changes_nothing(tmp_path: Path) -> None:
+    place = a_place(tmp_path)
+    await a_killed_supervisors(place)
+    for _ in range(2):
+        for mode in ("ro", "rw", "ro"):
+            with closing(sqlite3.connect(f"file:{place.file}?mode={mode}", uri=True)) as cx:
+                assert cx.execute("SELECT count(*) FROM sessions").fetchone() == (1,)
+        await still_loose(place)
+
+
+async def test_after_a_kill_another_file_or_another_log_is_foreign(tmp_path: Path) -> None:
+    for name in ("sessions.db", "sessions.db-wal"):
+        (tmp_path / name).mkdir()
+        place = a_place(tmp_path / name)
+        await a_killed_supervisors(place)
+        copied(place.file.with_name(name), place.file.with_name(name))
+        await all_strict(place)
+
+
+def a_log_with(place: Place, *statements: str) -> None:
+    """Leave a write-ahead log beside the unchanged file that makes these changes when replayed."""
+    workshop = place.root / "workshop"
+    workshop.mkdir()
+    theirs = workshop / "sessions.db"
+    shutil.copyfile(place.file, theirs)
+    with closing(sqlite3.connect(theirs, isolation_level=None)) as cx:
+        for statement in statements:
+            cx.execute(statement)
+        shutil.copyfile(f"{theirs}-wal", f"{place.file}-wal")
+
+
+async def test_a_log_planted_beside_our_untouched_file_is_foreign(tmp_path: Path) -> None:
+    place = a_place(tmp_path)
+    await kept_strict(place)
+    before = hashlib.sha256(place.file.read_bytes()).hexdigest()
+    a_log_with(place, LOOSER)
+    assert hashlib.sha256(place.file.read_bytes()).hexdigest() == before
+    await all_strict(place)
+
+
+async def test_control_a_planted_log_is_replayed_by_sqlite(tmp_path: Path) -> None:
+    place = a_place(tmp_path)
+    await kept_strict(place)
+    a_log_with(place, LOOSER)
+    async with Database(place.file) as db:
+        (row,) = await db.rows("SELECT trust_level FROM sessions")
+    assert row["trust_level"] == "full"
+
+
+async def test_a_trigger_that_only_a_planted_log_brings_is_refused(tmp_path: Path) -> None:
+    place = a_place(tmp_path)
+    await kept_strict(place)
+    a_log_with(place, PWN)
+    with pytest.raises(ConfigurationError, match="pwn"):
+        async with place.opened():
+            pass
+
+
+ALTERED: list[tuple[str, str]] = [
+    (PWN, "trigger 'pwn'"),
+    ("CREATE TEMP TABLE unseen (a)", ""),
+    ("CREATE VIEW seen AS SELECT * FROM sessions", "view 'seen'"),
+    ("CREATE TABLE more (a TEXT)", "table 'more'"),
+    ("CREATE VIRTUAL TABLE found USING fts5(a)", "table 'found'"),
+    ("CREATE INDEX i ON sessions (lower(title))", "index 'i'"),
+    ("ALTER TABLE sessions ADD COLUMN x AS (abs(-1))", "table 'sessions'"),
+    ("DROP INDEX idx_turns_one_running", "lacks the index 'idx_turns_one_running'"),
+    ("DROP TRIGGER workspaces_default_stays", "lacks the trigger"),
+    ("ANALYZE", "table 'sqlite_stat1'"),
+]
+
+
+@pytest.mark.parametrize(("statement", "named"), ALTERED)
+async def test_a_schema_that_is_not_ours_is_refused_and_named_even_with_our_seal(
+    tmp_path: Path, statement: str, named: str
+) -> None:
+    place = a_place(tmp_path)
+    await used(place)
+    place.write(statement)
+    if not named:
+        await still_loose(place)  # control: what stays outside the file changes nothing
+        return
+    place.trust_as_it_is()
+    before = place.file.read_bytes()
+    with pytest.raises(ConfigurationError, match=named) as refusal:
+        async with place.opened():
+            pass
+    assert "move it away" in str(refusal.value.remedy)
+    assert place.file.read_bytes() == before
+
+
+async def test_control_the_trigger_makes_new_sessions_full_where_nobody_looks(
+    tmp_path: Path,
+) -> None:
+    place = a_place(tmp_path)
+    await kept_strict(place)
+    place.write(
+        PWN,
+        "INSERT INTO sessions (id, created_at, last_accessed, trust_level, workspace)"
+        " VALUES ('new', '', '', 'sandboxed', 'default')",
+    )
+    with closing(sqlite3.connect(place.file)) as cx:
+        (level,) = cx.execute("SELECT trust_level FROM sessions WHERE id = 'new'").fetchone()
+    assert level == "full"
+
+
+@pytest.mark.parametrize(
+    ("version_table", "rows"),
+    [
+        ("CREATE VIRTUAL TABLE schema_version USING fts5(version)", "(13)"),
+        ("CREATE TABLE schema_version (version, applied_at)", "('zzz', ''), (x'00', '')"),
+        ("CREATE TABLE schema_version (version, applied_at)", "(13, '')"),
+        ("CREATE TABLE schema_version (version, applied_at)", "(9e999, '')"),
+    ],
+)
+async def test_a_version_that_is_none_is_refused(
+    tmp_path: Path, version_table: str, rows: str
+) -> None:
+    place = a_place(tmp_path)
+    place.file.parent.mkdir()
+    place.write(version_table, f"INSERT INTO schema_version VALUES {rows}")  # noqa: S608
+    with pytest.raises(ConfigurationError) as refusal:
+        async with place.opened():
+            pass
+    assert refusal.value.remedy
+
+
+async def test_a_foreign_file_whose_index_tells_another_tale_is_refused(tmp_path: Path) -> None:
+    place = a_place(tmp_path)
+    await used(place.other())
+    with closing(sqlite3.connect(place.file, isolation_level=None)) as cx:
+        cx.execute("PRAGMA writable_schema = ON")
+        # The index that finds workspaces by slug now leads into that of session ids.
+        cx.execute(
+            "UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema"
+            " WHERE name = 'sqlite_autoindex_sessions_1')"
+            " WHERE name = 'sqlite_autoindex_workspaces_1'"
+        )
+    with pytest.raises(ConfigurationError) as refusal:
+        async with place.opened():
+            pass
+    assert refusal.value.remedy
+
+
+async def test_a_foreign_file_with_sessions_of_no_workspace_is_refused(tmp_path: Path) -> None:
+    place = a_place(tmp_path)
+    await used(place.other())
+    place.write("PRAGMA foreign_keys = OFF", "DELETE FROM workspaces WHERE slug = 'w'")
+    with pytest.raises(ConfigurationError, match="without its parent"):
+        async with place.opened():
+            pass
+
+
+@pytest.mark.parametrize(
+    "pointer",
+    [
+        "/etc/passwd",
+        "../x.jsonl",
+        ".claude/projects/../../x.jsonl",
+        ".claude/projects",
+        ".claude/projects-of-others/x.jsonl",
+        ".env",
+        ".claude/projects/-link/x.jsonl",
+        ".claude/projects/-v/link.jsonl",
+        "\x00",
+    ],
+)
+async def test_a_foreign_pointer_that_leads_elsewhere_is_emptied(
+    tmp_path: Path, pointer: str
+) -> None:
+    place = a_place(tmp_path)
+    kept = place.vault / ".claude" / "projects" / "-v"
+    kept.mkdir(parents=True)
+    (kept / "link.jsonl").symlink_to("/etc/passwd")
+    (kept.parent / "-link").symlink_to(tmp_path)
+    await used(place.other(), pointer=pointer)
+    assert (await all_strict(place)).transcripts == 1
+    async with place.opened() as at:
+        assert (await at.sessions.get(SESSION)).transcript_path is None
+
+
+def link_the_folder(place: Place, elsewhere: Path) -> None:
+    place.file.parent.symlink_to(elsewhere)
+
+
+def link_the_file(place: Place, elsewhere: Path) -> None:
+    place.file.parent.mkdir()
+    place.file.symlink_to(elsewhere / "bait")
+
+
+def link_beside(end: str) -> Callable[[Place, Path], None]:
+    def link(place: Place, elsewhere: Path) -> None:
+        place.file.parent.mkdir()
+        place.file.with_name(place.file.name + end).symlink_to(elsewhere / "bait")
+
+    return link
+
+
+def a_pipe(place: Place, _: Path) -> None:
+    place.file.parent.mkdir()
+    os.mkfifo(place.file)
+
+
+def link_within(place: Place, _: Path) -> None:
+    (place.vault / "notes").mkdir()
+    place.file.parent.symlink_to("notes")
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        link_the_folder,
+        link_the_file,
+        *(link_beside(end) for end in ("-wal", "-shm", "-journal", ".lock")),
+        a_pipe,
+        link_within,
+    ],
+)
+async def test_a_link_in_the_databases_place_is_refused_and_its_target_untouched(
+    tmp_path: Path, plant: Callable[[Place, Path], None]
+) -> None:
+    place = a_place(tmp_path)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    bait = elsewhere / "bait"
+    bait.write_text("mine")
+    bait.chmod(0o644)
+    plant(place, elsewhere)
+    with pytest.raises(ConfigurationError) as refusal:
+        async with place.opened():
+            pass
+    assert refusal.value.remedy
+    assert [each.name for each in elsewhere.iterdir()] == ["bait"]
+    assert (bait.read_text(), bait.stat().st_mode & 0o777) == ("mine", 0o644)
+
+
+def test_a_planted_link_in_a_private_folders_place_is_refused_and_its_target_untouched(
+    tmp_path: Path,
+) -> None:
+    target = tmp_path / "target"
+    target.mkdir(mode=0o755)
+    planted = tmp_path / "trustfloor-1000"
+    planted.symlink_to(target)
+    with pytest.raises(ConfigurationError, match="link"):
+        private_folder(planted)
+    assert target.stat().st_mode & 0o777 == 0o755
+    assert private_folder(target).stat().st_mode & 0o777 == 0o700  # control: no link
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make another user's folder")
+def test_another_users_folder_is_not_taken_for_a_private_one(tmp_path: Path) -> None:
+    theirs = tmp_path / "trustfloor-0"
+    theirs.mkdir(mode=0o755)
+    os.chown(theirs, 12345, 12345)
+    with pytest.raises(ConfigurationError, match="another user"):
+        private_folder(theirs)
+    assert theirs.stat().st_mode & 0o777 == 0o755
+
+
+async def test_two_sessions_of_a_foreign_file_are_both_made_strict(tmp_path: Path) -> None:
+    place = a_place(tmp_path)
+    await used(place.other())
+    async with place.other().opened() as at:
+        await at.sessions.create(session(OTHER, FULL))
+    assert (await all_strict(place)).sessions == 2
+
+
+async def test_a_whole_supervisor_gives_a_foreign_vault_no_loose_session_and_tells_so() -> None:
+    with tempfile.TemporaryDirectory(prefix="tf-", dir="/tmp") as folder:
+        root = Path(folder)
+        theirs = Place(root, "theirs")
+        theirs.data.mkdir()
+        theirs.vault.mkdir()
+        await used(theirs)
+        async with a_house(root) as house:
+            trust = await house.parts.conversations.trust(SESSION)
+            assert trust.effective is SANDBOXED
+            (told,) = [each for each in (await house.parts.readiness()).checks if each.name == DB]
+            assert "1 sessions" in told.detail
+            await house.parts.workspaces.put("default", floor=FULL)
+            await house.parts.workspaces.put("w", floor=FULL)
+            trust = await house.parts.conversations.set_trust(SESSION, FULL)
+            assert trust.effective is FULL  # control: a person may loosen it
+        async with a_house(root) as house:
+            assert (await house.parts.conversations.trust(SESSION)).effective is FULL
+            (told,) = [each for each in (await house.parts.readiness()).checks if each.name == DB]
+            assert told.ok
+
+
+async def test_a_whole_supervisor_does_not_start_on_a_trigger() -> None:
+    with tempfile.TemporaryDirectory(prefix="tf-", dir="/tmp") as folder:
+        root = Path(folder)
+        theirs = Place(root, "theirs")
+        theirs.data.mkdir()
+        theirs.vault.mkdir()
+        await used(theirs)
+        theirs.write(PWN)
+        with pytest.raises(ConfigurationError, match="pwn"):
+            async with a_house(root):
+                pass
