@@ -424,13 +424,17 @@ class _Sweeper:
         else:
             if reaped.removed:
                 logger.warning("removed %d left-over containers", reaped.removed)
-        await asyncio.to_thread(self._sweep_folders)
+        try:
+            await asyncio.to_thread(self._sweep_folders)
+        except OSError as error:
+            logger.warning("left-overs could not be removed: %s", error)
 
     def _sweep_folders(self) -> None:
         ended = end_leftovers(self._places.instance, self._lanes.living_turns)
+        folders = remove_leftover_turns(self._places.turns, self._lanes.living_turns)
+        views = self._views.leftovers()
         living = self._lanes.living_turns()
-        folders = remove_leftover_turns(self._places.turns, living)
-        for name in self._views.leftovers():
+        for name in views:
             if name not in living:
                 self._views.discard(name)
         if ended or folders:

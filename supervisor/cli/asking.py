@@ -12,7 +12,7 @@ Reply = str | dict[str, str]
 """An option's label, or own words as `{"other": …}`."""
 
 NOBODY_HERE = "nobody was there to be asked"
-DENIES_ALL = "the client was told to deny everything that needs a person (--approve deny)"
+DENIES_ALL = "the client denies whatever needs permission (--approve deny)"
 """Why an agent is refused without anybody being asked. Neither blames a person who wasn't there."""
 
 _INPUT_ENDED = "the input ended before somebody answered"

@@ -33,7 +33,8 @@ INTRODUCTION: Final = (
     "",
     "   person   what the person says: a message to the agent, or an answer to its request",
     "   agent    what the agent does or answers; with the message it makes up a turn",
-    "   tour     what the tour does besides",
+    "   asks     a call of the agent's that waits until the person has allowed or refused it",
+    "   tour     what the tour does or explains besides",
     "   held     a promise that was kept, with the fact that it is judged by",
 )
 """Said at once, while the supervisor starts."""

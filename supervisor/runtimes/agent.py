@@ -220,7 +220,7 @@ async def open_agent(plan: RunPlan, caged: Caged, gate: ToolGate) -> AsyncIterat
     transport = ChannelTransport(
         caged.channel,
         Wire(plan.session_id, str(caged.places.projects)),
-        TranscriptFile(Path(plan.transcript)),
+        TranscriptFile(Path(plan.vault), plan.transcript),
     )
     client = ClaudeSDKClient(_options(caged.places, gate), transport=transport)
     try:

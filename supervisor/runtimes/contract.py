@@ -25,8 +25,8 @@ CageKind = Literal["none", "bubblewrap", "container"]
 class RunPlan:
     """All that a runtime is told of a turn, before anything starts; the message comes later.
 
-    `vault` is absolute on the host, `cwd` relative to it. `transcript` is the JSONL file that the
-    supervisor keeps for this session; `resume` says that it holds an earlier conversation.
+    `vault` is absolute on the host, `cwd` and `transcript` relative to it: the JSONL file that the
+    supervisor keeps for this session. `resume` says that it holds an earlier conversation.
     """
 
     session_id: SessionId

@@ -5,9 +5,10 @@ container is given (read-only), `config` and `scratch` are a local CLI's.
 """
 
 import asyncio
+import os
 import secrets
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,9 @@ from supervisor.errors import TurnFailed, VaultUnavailable
 from supervisor.ids import TurnId
 from supervisor.runtimes.agent import prompt_text
 from supervisor.runtimes.contract import RunPlan
+from supervisor.storage.beneath import open_inside
+
+_COPY_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +85,14 @@ async def turn_folder(turns: Path, plan: RunPlan) -> AsyncIterator[TurnFolder]:
         await asyncio.to_thread(shutil.rmtree, folder.root, ignore_errors=True)
 
 
-def leftover_turns(turns: Path, living: set[TurnId]) -> list[Path]:
-    """Folders of turns that no longer live."""
-    if not turns.is_dir():
-        return []
-    return [each for each in turns.iterdir() if each.name not in living]
+def remove_leftover_turns(turns: Path, living: Callable[[], Collection[TurnId]]) -> int:
+    """Remove the folders of turns that no longer live; gives how many there were.
 
-
-def remove_leftover_turns(turns: Path, living: set[TurnId]) -> int:
-    """Remove the folders of turns that no longer live; gives how many there were."""
-    leftovers = leftover_turns(turns, living)
+    `living` is asked after the folders are listed: a turn lives before it makes its folder.
+    """
+    found = list(turns.iterdir()) if turns.is_dir() else []
+    alive = living()
+    leftovers = [each for each in found if each.name not in alive]
     for each in leftovers:
         shutil.rmtree(each, ignore_errors=True)
     return len(leftovers)
@@ -101,7 +103,6 @@ def _make(turns: Path, plan: RunPlan) -> TurnFolder:
     root = turns / plan.turn_id
     root.mkdir(mode=0o700)
     prompt = prompt_text(plan)
-    transcript = Path(plan.transcript)
     folder = TurnFolder(
         root=root,
         nonce=secrets.token_hex(16),
@@ -116,7 +117,9 @@ def _make(turns: Path, plan: RunPlan) -> TurnFolder:
     if prompt is not None:
         folder.prompt.write_text(prompt)
     if plan.resume:
-        shutil.copyfile(transcript, folder.transcript, follow_symlinks=False)
+        kept = open_inside(Path(plan.vault), plan.transcript, os.O_RDONLY)
+        with open(kept, "rb") as source, folder.transcript.open("xb") as copy:  # noqa: PTH123
+            shutil.copyfileobj(source, copy, _COPY_BYTES)
     return folder
 
 

@@ -5,7 +5,7 @@ import logging
 import time
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any, Final, Self
 from uuid import uuid4
 
@@ -19,7 +19,6 @@ from supervisor.errors import (
     SessionBusy,
     SessionNotFound,
     ShuttingDown,
-    TrustfloorError,
     TurnFailed,
 )
 from supervisor.events.log import EventLog
@@ -327,7 +326,7 @@ class Conversations:
             message_count=session.message_count,
             tokens_used=session.tokens_used,
             cost_usd=session.cost_usd,
-            transcript=PurePosixPath(vault / pointer),
+            transcript=pointer,
             transcript_exists=False,
             working_directory=cwd,
         )
@@ -339,7 +338,7 @@ class Conversations:
         # A file that lies in the vault may have come with it: ours are those of sessions that our
         # own log knows.
         known = await self._log.last_seq(facts.session_id) > 0
-        exists = known and has_content(Path(transcript))
+        exists = known and has_content(self._house.vault, transcript)
         turns = await self._stores.turns.of_session(facts.session_id)
         past = [PastTurn(turn.id, turn.trust_level) for turn in turns]
         missed = missed_turns(past, level, resumes=exists)
@@ -410,7 +409,8 @@ class Conversations:
             await self._stores.turns.end(lane.turn_id, words.state, words.error_code)
             ending = {"state": words.state, "error": words.error_code}
             await self._record("ending", lane, ending)
-        except TrustfloorError:
+        except Exception:
+            # Whatever it is, it must not take other sessions' turns along.
             logger.exception("turn %s: its ending could not be stored", lane.turn_id)
         finally:
             self._lanes.leave(lane)

@@ -2,10 +2,12 @@
 
 import hashlib
 import re
+import stat
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from supervisor.ids import SessionId
+from supervisor.storage.beneath import stat_inside
 
 FOLDER: Final = PurePosixPath(".claude/projects")
 _OTHER = re.compile(r"[^A-Za-z0-9]")
@@ -43,9 +45,10 @@ def stored_pointer(stored: str | None, session_id: SessionId) -> PurePosixPath |
     return None
 
 
-def has_content(path: Path) -> bool:
-    """Whether there is a conversation to take up."""
+def has_content(vault: Path, pointer: PurePosixPath) -> bool:
+    """Whether there is a conversation to take up: a plain file with no link on the way to it."""
     try:
-        return path.stat().st_size > 0
+        found = stat_inside(vault, pointer)
     except OSError:
         return False
+    return found is not None and stat.S_ISREG(found.st_mode) and found.st_size > 0

@@ -12,8 +12,15 @@ from pathlib import Path
 import pytest
 
 from supervisor.approvals.pending import Answer, TurnContext
-from supervisor.errors import SessionBusy
-from supervisor.events.schema import ToolUse, ToolUseEvent
+from supervisor.approvals.questions import Replies
+from supervisor.cli.asking import DENIES_ALL, NOBODY_HERE
+from supervisor.errors import SessionBusy, SessionNotFound
+from supervisor.events.schema import (
+    PermissionDeniedEvent,
+    ToolResultEvent,
+    ToolUse,
+    ToolUseEvent,
+)
 from supervisor.ids import SessionId
 from supervisor.policy.call import ToolCall
 from supervisor.trust.levels import TrustLevel
@@ -96,7 +103,29 @@ async def ask(world: ApiWorld, session: SessionId) -> Answer:
         as_seen_cwd="/vault",
     )
     turn = TurnContext(session, world.turns.running[session])
-    return await world.parts.approvals.ask(turn, call, "bash", "it deletes", "bash")
+    async with asyncio.timeout(30):
+        return await world.parts.approvals.ask(turn, call, "bash", "it deletes", "bash")
+
+
+async def denied(world: ApiWorld, session: SessionId, reason: str, rule: str = "bash") -> None:
+    """What a gate says of a call that was refused, and the agent's tool after it."""
+    await world.turns.say(
+        session,
+        PermissionDeniedEvent(tool_use_id="toolu_1", tool_name="Bash", rule=rule, reason=reason),
+    )
+    await world.turns.say(
+        session,
+        ToolResultEvent(tool_use_id="toolu_1", content=f"hook error: {reason}", is_error=True),
+    )
+
+
+async def put_questions(
+    world: ApiWorld, session: SessionId, *questions: dict[str, object]
+) -> Replies:
+    """What a gate does with questions of the agent."""
+    turn = TurnContext(session, world.turns.running[session])
+    async with asyncio.timeout(30):
+        return await world.parts.questions.ask(turn, "toolu_1", {"questions": list(questions)})
 
 
 async def test_text_is_shown_as_it_comes_and_done_is_status_0(world: ApiWorld) -> None:
@@ -154,14 +183,23 @@ async def test_the_message_can_come_from_a_pipe(world: ApiWorld) -> None:
 
 
 class TestApprovals:
-    async def test_without_a_terminal_they_are_denied_and_it_says_so(self, world: ApiWorld) -> None:
-        async with chat(world, "hello") as cli:
+    @pytest.mark.parametrize(
+        ("arguments", "why"), [((), NOBODY_HERE), (("--approve", "deny"), DENIES_ALL)]
+    )
+    async def test_without_a_terminal_they_are_denied_and_it_says_so_once(
+        self, world: ApiWorld, arguments: tuple[str, ...], why: str
+    ) -> None:
+        async with chat(world, "hello", *arguments) as cli:
             session = await the_turn(world)
-            assert (await ask(world, session)).decision == "denied"
+            answer = await ask(world, session)
+            assert (answer.decision, answer.message) == ("denied", why)
+            await denied(world, session, f"permission was refused: {why}")
             await world.turns.say(session, done(session))
             assert await cli.end() == 0
         assert "rm notes.md" in cli.seen
-        assert "nobody is here" in cli.seen
+        assert cli.seen.count(why) == 1
+        assert cli.seen.count("denied") == 1
+        assert "a person" not in cli.seen
 
     async def test_asked_for_by_option_they_are_granted_by_a_line(self, world: ApiWorld) -> None:
         async with chat(world, "hello", "--approve", "ask") as cli, asyncio.TaskGroup() as group:
@@ -195,7 +233,11 @@ class TestApprovals:
             session = await the_turn(world)
             assert cli.process.stdin is not None
             cli.process.stdin.close()
-            assert (await ask(world, session)).decision == "denied"
+            answer = await ask(world, session)
+            assert (answer.decision, answer.message) == (
+                "denied",
+                "the input ended before somebody answered",
+            )
             await world.turns.say(session, done(session))
             assert await cli.end() == 0
 
@@ -206,38 +248,114 @@ class TestApprovals:
             await cli.until("allow this?")
             (request,) = world.parts.approvals.pending()
             await world.parts.approvals.answer(request.id, "denied")
-            await cli.until("permission: denied")
             assert (await asking).decision == "denied"
+            await denied(world, session, "permission was refused")
+            await cli.until("\n✗ Bash was denied: permission was refused")
             await world.turns.say(session, done(session))
             assert await cli.end() == 0
 
 
-async def test_questions_are_answered_by_number_and_in_own_words(world: ApiWorld) -> None:
-    options = [{"label": "red", "description": "like fire"}, {"label": "blue"}]
-    asked = {
-        "questions": [
-            {"question": "Colour?", "options": options},
-            {"question": "More?", "options": options, "multiSelect": True},
-            {"question": "Why?", "options": options},
-        ]
-    }
-    async with chat(world, "hello", "--approve", "ask") as cli, asyncio.TaskGroup() as group:
-        session = await the_turn(world)
-        turn = TurnContext(session, world.turns.running[session])
-        asking = group.create_task(world.parts.questions.ask(turn, "toolu_1", asked))
-        await cli.until("1. red: like fire")
-        cli.type("2")
-        await cli.until("numbers with commas")
-        cli.type("1, 2")
-        await cli.until("? Why?")
-        cli.type("because")
-        assert (await asking).answers == {
-            "Colour?": "blue",
-            "More?": "red, blue",
-            "Why?": "because",
-        }
-        await world.turns.say(session, done(session))
-        assert await cli.end() == 0
+COLOURS = [{"label": "red", "description": "like fire"}, {"label": "blue"}]
+
+
+class TestQuestions:
+    async def test_are_answered_by_number_by_label_and_in_own_words(self, world: ApiWorld) -> None:
+        async with chat(world, "hello", "--approve", "ask") as cli, asyncio.TaskGroup() as group:
+            session = await the_turn(world)
+            asking = group.create_task(
+                put_questions(
+                    world,
+                    session,
+                    {"question": "Colour?", "options": COLOURS},
+                    {"question": "More?", "options": COLOURS, "multiSelect": True},
+                    {"question": "Why?", "options": COLOURS},
+                    {"question": "Else?", "options": []},
+                )
+            )
+            await cli.until("1. red: like fire")
+            await cli.until("3. other")
+            cli.type("2")
+            await cli.until("numbers with commas")
+            cli.type("red, 2")
+            await cli.until("? Why?")
+            cli.type("other")
+            await cli.until("your own words")
+            cli.type("because")
+            await cli.until("? Else?")
+            cli.type("nothing")
+            assert (await asking).answers == {
+                "Colour?": "blue",
+                "More?": "red, blue",
+                "Why?": "because",
+                "Else?": "nothing",
+            }
+            await world.turns.say(session, done(session))
+            assert await cli.end() == 0
+        assert "question: answered" in cli.seen
+        assert "permission:" not in cli.seen
+
+    @pytest.mark.parametrize("said", ["9", "0", "-1", "", "green", "1,", "1 2"])
+    async def test_what_was_not_offered_is_asked_again_and_never_taken_as_words(
+        self, world: ApiWorld, said: str
+    ) -> None:
+        async with chat(world, "hello", "--approve", "ask") as cli, asyncio.TaskGroup() as group:
+            session = await the_turn(world)
+            asking = group.create_task(
+                put_questions(world, session, {"question": "Colour?", "options": COLOURS})
+            )
+            await cli.until("a number:")
+            cli.type(said)
+            await cli.until("that is none of the choices")
+            assert not asking.done()
+            cli.type("1")
+            assert (await asking).answers == {"Colour?": "red"}
+            await world.turns.say(session, done(session))
+            assert await cli.end() == 0
+
+    @pytest.mark.parametrize(
+        ("arguments", "why"), [((), NOBODY_HERE), (("--approve", "deny"), DENIES_ALL)]
+    )
+    async def test_without_a_terminal_are_declined_at_once_and_it_says_how_to_answer(
+        self, world: ApiWorld, arguments: tuple[str, ...], why: str
+    ) -> None:
+        async with chat(world, "hello", *arguments) as cli:
+            session = await the_turn(world)
+            replies = await put_questions(
+                world, session, {"question": "Colour?", "options": COLOURS}
+            )
+            assert replies.answers is None
+            assert replies.reason == f"not answered: {why}"
+            await denied(world, session, replies.reason, "not-answered")
+            await world.turns.say(session, done(session))
+            assert await cli.end() == 0
+        assert "? Colour? (red / blue)" in cli.seen
+        assert f"POST /api/questions/{replies.request_id}/answer" in cli.seen
+        assert cli.seen.count(why) == 1
+
+    async def test_the_end_of_input_declines(self, world: ApiWorld) -> None:
+        async with chat(world, "hello", "--approve", "ask") as cli:
+            session = await the_turn(world)
+            assert cli.process.stdin is not None
+            cli.process.stdin.close()
+            replies = await put_questions(
+                world, session, {"question": "Colour?", "options": COLOURS}
+            )
+            assert "the input ended" in replies.reason
+            await world.turns.say(session, done(session))
+            assert await cli.end() == 0
+
+    async def test_one_whose_turn_ends_is_no_longer_open(self, world: ApiWorld) -> None:
+        async with chat(world, "hello", "--approve", "ask") as cli, asyncio.TaskGroup() as group:
+            session = await the_turn(world)
+            asking = group.create_task(
+                put_questions(world, session, {"question": "Colour?", "options": COLOURS})
+            )
+            await cli.until("a number:")
+            world.parts.questions.end_turn(world.turns.running[session])
+            await asking
+            await cli.until("\nquestion: no longer open")
+            await world.turns.say(session, done(session))
+            assert await cli.end() == 0
 
 
 class TestCtrlC:
@@ -247,9 +365,27 @@ class TestCtrlC:
             await world.turns.say(session, text("working"))
             await cli.until("working")
             cli.process.send_signal(signal.SIGINT)
-            assert await cli.end() == 1
+            assert await cli.end() == 130
         assert world.turns.aborted == [(session, "aborted by Ctrl-C")]
         assert "aborted: aborted by Ctrl-C" in cli.seen
+
+    async def test_again_and_again_after_the_turn_was_aborted_changes_nothing(
+        self, world: ApiWorld
+    ) -> None:
+        async with chat(world, "hello") as cli:
+            session = await the_turn(world)
+            await world.turns.say(session, text("working"))
+            await cli.until("working")
+            cli.process.send_signal(signal.SIGINT)
+            await cli.until("aborted: ")
+            ending = asyncio.ensure_future(cli.end())
+            while not ending.done():
+                with contextlib.suppress(ProcessLookupError):
+                    cli.process.send_signal(signal.SIGINT)
+                await asyncio.wait({ending}, timeout=0.001)
+            assert ending.result() == 130
+        assert "Traceback" not in cli.seen
+        assert "KeyboardInterrupt" not in cli.seen
 
     async def test_twice_leaves_and_names_the_session(self, world: ApiWorld) -> None:
         async def deaf(session_id: SessionId, reason: str) -> bool:
@@ -268,6 +404,29 @@ class TestCtrlC:
             cli.process.send_signal(signal.SIGINT)
             assert await cli.end() == 130
         assert session in cli.seen.split("left")[-1]
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [("--trust", "none of full, vault, sandboxed"), ("--approve", "none of ask, deny")],
+)
+async def test_a_word_that_is_no_choice_is_refused_with_those_that_are(
+    world: ApiWorld, option: str, said: str
+) -> None:
+    async with chat(world, "hello", option, "bogus") as cli:
+        assert await cli.end() == 2
+    assert f"'bogus' is {said}" in cli.seen
+    assert "Value error" not in cli.seen
+    assert world.turns.asked == []
+
+
+async def test_an_unknown_session_comes_with_a_way_on(
+    world: ApiWorld,
+) -> None:
+    world.turns.fails_with = SessionNotFound("no session has this id")
+    async with chat(world, "hello", "--session", "none") as cli:
+        assert await cli.end() == 1
+    assert "what to do: list the sessions with GET /api/chat/sessions" in cli.seen
 
 
 async def test_a_broken_connection_is_taken_up_again_without_loss_or_repetition(

@@ -2,9 +2,13 @@
 
 import asyncio
 import contextlib
+import json
 import signal
 import socket
 import sys
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -19,6 +23,14 @@ scripts:
     when: { contains: hello }
     steps:
       - text: Hello to you.
+  - name: endless
+    when: { contains: go on }
+    steps:
+      - { text: "I go on and on.", chunk_delay_s: 600 }
+  - name: brief
+    when: { contains: be quick }
+    steps:
+      - { text: "It took a moment.", chunk_delay_s: 0.3 }
 """
 
 
@@ -64,6 +76,53 @@ async def test_a_setting_that_makes_no_sense_is_named(tmp_path: Path) -> None:
     status, said = await refused(tmp_path, TRUSTFLOOR_ALLOWED_HOSTS="*")
     assert status == 2
     assert "wildcard" in said
+    assert "Value error" not in said
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("TRUSTFLOOR_FLOOR", "bogus", "use one of: full, vault, sandboxed"),
+        ("TRUSTFLOOR_PORT", "x", "a whole number is expected"),
+        ("TRUSTFLOOR_PORT", "99999", "at most 65535"),
+        ("TRUSTFLOOR_TURN_SECONDS", "0", "more than 0"),
+    ],
+)
+async def test_a_setting_of_the_wrong_kind_is_named_with_what_is_right(
+    tmp_path: Path, name: str, value: str, words: str
+) -> None:
+    status, said = await refused(tmp_path, **{name: value})
+    assert status == 2
+    assert words in said
+    assert name in said
+    assert "Input should" not in said
+
+
+@pytest.mark.parametrize("command", ["serve", "chat", "doctor"])
+async def test_a_setting_that_there_is_not_is_refused_with_the_nearest(
+    tmp_path: Path, command: str
+) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "supervisor", command),
+        env=environment(tmp_path, {"TRUSTFLOOR_FLOR": "sandboxed"}),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    out, _ = await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode == 2
+    assert b"there is no setting TRUSTFLOOR_FLOR\n" in out
+    assert b"did you mean TRUSTFLOOR_FLOOR?" in out
+
+
+async def test_the_version_is_told_and_nothing_else() -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "supervisor", "--version"), stdout=asyncio.subprocess.PIPE
+    )
+    out, _ = await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode == 0
+    assert out.startswith(b"trustfloor ")
+    assert len(out.split()) == 2
 
 
 async def test_a_port_that_is_taken_is_refused_with_what_to_do(tmp_path: Path) -> None:
@@ -84,6 +143,32 @@ async def test_a_key_that_is_set_is_not_repeated_when_it_can_not_start(tmp_path:
     assert key not in said
 
 
+async def test_a_second_one_on_the_same_vault_is_told_that_the_vault_is_the_conflict(
+    tmp_path: Path,
+) -> None:
+    async with supervisor_process(tmp_path, SCENARIO) as first:
+        status, said = await refused(
+            tmp_path,
+            *("--port", "0", "--model", f"scripted:{tmp_path / 'scenario.yaml'}"),
+            TRUSTFLOOR_DATA_DIR=str(tmp_path / "another"),
+        )
+        assert f"process {first.process.pid}" in said
+    assert status == 1
+    assert "another supervisor works on this vault" in said
+    assert "another vault with --vault" in said
+
+
+async def test_a_broken_policy_file_is_named_once(tmp_path: Path) -> None:
+    policies = tmp_path / "policies"
+    policies.mkdir()
+    (policies / "default.yaml").write_text("version: 1\ndney: []\n")
+    status, said = await refused(
+        tmp_path, "--port", "0", "--model", "scripted:x", TRUSTFLOOR_POLICIES=str(policies)
+    )
+    assert status == 1
+    assert said.count("default.yaml:2:1") == 1
+
+
 class TestAFirstStart:
     async def test_prints_the_token_once_and_keeps_it_private(self, tmp_path: Path) -> None:
         async with supervisor_process(tmp_path, SCENARIO) as first:
@@ -95,6 +180,18 @@ class TestAFirstStart:
             assert second.token == first.token
             assert not any(second.token in line for line in second.lines)
             assert any(str(token_file) in line for line in second.lines)
+
+    async def test_that_fails_does_not_use_up_the_showing_of_the_token(
+        self, tmp_path: Path
+    ) -> None:
+        status, said = await refused(tmp_path, "--port", "0", "--model", "scripted:none")
+        assert status == 1
+        assert "scripted model's file" in said
+        assert (tmp_path / "data" / "token").exists()
+        async with supervisor_process(tmp_path, SCENARIO) as first:
+            assert sum(first.token in line for line in first.lines) == 1
+        async with supervisor_process(tmp_path, SCENARIO) as second:
+            assert not any(second.token in line for line in second.lines)
 
     async def test_answers_as_soon_as_it_says_that_it_listens(self, tmp_path: Path) -> None:
         async with supervisor_process(tmp_path, SCENARIO) as running, running.client() as client:
@@ -122,6 +219,144 @@ class TestAStop:
                 async for _ in pieces:
                     pass
             assert await running.process.wait() == 0
+
+    async def test_gives_turns_their_grace_and_tells_their_clients_how_they_ended(
+        self, tmp_path: Path
+    ) -> None:
+        async with (
+            supervisor_process(tmp_path, SCENARIO, shutdown_seconds="1") as running,
+            a_turn(running, "go on") as said,
+            running.client() as watching,
+        ):
+            await until(said, b"I go")
+            session = said.response.headers["trustfloor-session"]
+            path = f"/api/chat/session/{session}/stream"
+            async with watching.stream("GET", path) as joined:
+                began = time.monotonic()
+                running.process.send_signal(signal.SIGTERM)
+                await until(said, b"event: aborted")
+                also = b"".join([piece async for piece in joined.aiter_raw()])
+                assert [piece async for piece in said.pieces] in ([], [b""])
+            assert await running.process.wait() == 0
+            assert (
+                time.monotonic() - began < 1 + 5 + 4
+            )  # the bound of the stop, and of this machine
+        assert said.seen.index(b"shutting_down") < said.seen.index(b"event: aborted")
+        assert b"the supervisor was stopped" in said.seen
+        assert b"event: aborted" in also
+        assert "Traceback" not in running.log
+        assert "stopping turns=1" in running.log
+        assert "stopped" in running.log.splitlines()[-1]
+
+    async def test_lets_a_turn_end_well_that_needs_no_longer(self, tmp_path: Path) -> None:
+        async with (
+            supervisor_process(tmp_path, SCENARIO, shutdown_seconds="60") as running,
+            a_turn(running, "be quick") as said,
+        ):
+            await until(said, b"It")
+            running.process.send_signal(signal.SIGTERM)
+            await until(said, b"event: done")
+            assert await running.process.wait() == 0
+        assert b"shutting_down" in said.seen
+
+    async def test_takes_no_new_message_meanwhile(self, tmp_path: Path) -> None:
+        async with (
+            supervisor_process(tmp_path, SCENARIO, shutdown_seconds="60") as running,
+            a_turn(running, "go on") as said,
+            running.client() as client,
+        ):
+            await until(said, b"I go")
+            running.process.send_signal(signal.SIGTERM)
+            await until(said, b"shutting_down")
+            answer = await client.post("/api/chat", json={"message": "hello"})
+            assert answer.status_code == 503
+            assert answer.json()["code"] == "shutting_down"
+            assert answer.json()["retryable"] is True
+            running.process.send_signal(signal.SIGTERM)  # told twice, it waits no longer
+            await until(said, b"event: aborted")
+            assert await running.process.wait() == 0
+        assert "Traceback" not in running.log
+
+    async def test_is_not_held_up_by_a_client_that_does_not_read(self, tmp_path: Path) -> None:
+        async with supervisor_process(tmp_path, SCENARIO, shutdown_seconds="0") as running:
+            session = await a_session(running)
+            for _ in range(3):
+                async with running.client() as client:
+                    body = {"message": "hello " + "x" * 3_000_000, "sessionId": session}
+                    await client.post("/api/chat", json=body)
+            url = httpx.URL(running.url)
+            reader, writer = await asyncio.open_connection(url.host, url.port, limit=1)
+            writer.write(
+                f"GET /api/chat/session/{session}/stream HTTP/1.1\r\nHost: {url.netloc.decode()}\r\n"
+                f"Authorization: Bearer {running.token}\r\n\r\n".encode()
+            )
+            await reader.read(1)
+            running.process.send_signal(signal.SIGTERM)
+            async with asyncio.timeout(60):
+                assert await running.process.wait() == 0
+            writer.close()
+        assert "Traceback" not in running.log
+
+
+class TestTheLog:
+    async def test_tells_starts_turns_refusals_and_stops(self, tmp_path: Path) -> None:
+        async with supervisor_process(tmp_path, SCENARIO, log_format="json") as running:
+            session = await a_session(running)
+            async with httpx.AsyncClient(trust_env=False) as stranger:
+                await stranger.get(f"{running.url}/api/ready?token={running.token}")
+            assert await running.stop() == 0
+        lines = [json.loads(line) for line in running.log.splitlines()]
+        told = {line["message"]: line for line in lines}
+        assert told["listening"]["url"] == running.url
+        assert told["turn began"]["session_id"] == session
+        assert told["turn began"]["trust"] == "full"
+        ended = told["turn ended"]
+        assert ended["turn_id"] == told["turn began"]["turn_id"]
+        assert (ended["outcome"], ended["level"]) == ("done", "info")
+        assert ended["duration_ms"] > 0
+        refused = told["request refused"]
+        assert (refused["status"], refused["level"]) == (401, "warning")
+        assert refused["path"] == "/api/ready"
+        assert lines[-1]["message"] == "stopped"
+        assert running.token not in running.log
+
+    async def test_warns_of_more_processors_than_there_are(self, tmp_path: Path) -> None:
+        async with supervisor_process(tmp_path, SCENARIO, sandbox_cpus="4096") as running:
+            pass
+        assert "TRUSTFLOOR_SANDBOX_CPUS is 4096, but this machine has" in running.log
+        async with supervisor_process(tmp_path / ".", SCENARIO) as running:
+            before = running.log.count("SANDBOX_CPUS")
+        assert before == 1
+
+
+@dataclass
+class Said:
+    """A turn's stream and what was read of it."""
+
+    response: httpx.Response
+    pieces: AsyncIterator[bytes]
+    seen: bytes = b""
+
+
+@contextlib.asynccontextmanager
+async def a_turn(running: Running, message: str) -> AsyncIterator[Said]:
+    """A turn at full that streams."""
+    body = {"message": message, "trustLevel": "full"}
+    async with (
+        running.client() as client,
+        client.stream("POST", "/api/chat/stream", json=body) as response,
+    ):
+        assert response.status_code == 200, await response.aread()
+        yield Said(response, response.aiter_raw())
+
+
+async def until(said: Said, words: bytes) -> None:
+    """Read on until these bytes have come."""
+    async with asyncio.timeout(60):
+        while words not in said.seen:
+            piece = await anext(said.pieces, None)
+            assert piece is not None, said.seen
+            said.seen += piece
 
 
 async def a_session(running: Running) -> str:

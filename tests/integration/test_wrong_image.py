@@ -4,6 +4,7 @@ import asyncio
 import re
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ SCENARIO = "version: 1\nscripts:\n  - {name: any, when: {always: true}, steps: [
 
 
 @pytest.fixture(name="older_runner")
-def older_runner_fixture(tools_image: str, tmp_path: Path) -> str:
+def older_runner_fixture(tools_image: str, tmp_path: Path) -> Iterator[str]:
     """An image with the label of another version."""
     name = "trustfloor-test/older-runner:1"
     recipe = tmp_path / "Dockerfile"
@@ -30,7 +31,8 @@ def older_runner_fixture(tools_image: str, tmp_path: Path) -> str:
     docker(
         "build", "--network", "none", "--quiet", "--tag", name, "--file", str(recipe), str(tmp_path)
     )
-    return name
+    yield name
+    docker("image", "rm", name)
 
 
 def test_the_label_that_the_image_gets_is_the_one_that_is_asked_for() -> None:

@@ -55,9 +55,11 @@ async def _refusal(stage: Stage, session: str) -> dict[str, object]:
 
 async def runs_in_process(stage: Stage) -> list[Claim]:
     """`full` and `vault` run on this machine; the key is not theirs either."""
+    stage.teller.note("full: no sandbox; the agent may do what the person's own programs may")
     full = await stage.play("Where are you running?", trust="full")
     environment = full.act("env")
     key = {"the API key": stage.world.key}
+    stage.teller.note("vault: no sandbox either; files of the vault only, and commands ask first")
     vault = await stage.play("Read me something.", trust="vault")
     beside = vault.act(str(stage.world.outside))
     letter = stage.world.outside.read_text(encoding="utf-8").strip()

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -47,7 +47,7 @@ async def test_a_turn_that_does_not_read_stops_its_container_from_sending(
     frame = json.dumps({"type": "stream_event", "event": text}).encode() + b"\n"
     channel = Endless(frame)
     transport = ChannelTransport(
-        channel, Wire(SessionId("s"), "/p"), TranscriptFile(tmp_path / "t.jsonl")
+        channel, Wire(SessionId("s"), "/p"), TranscriptFile(tmp_path, PurePosixPath("t.jsonl"))
     )
     reading = asyncio.ensure_future(anext(transport.read_messages()))
     before = -1
@@ -77,7 +77,7 @@ class Brief(Endless):
 
 async def test_a_process_that_ends_well_but_owes_an_answer_has_failed(tmp_path: Path) -> None:
     transport = ChannelTransport(
-        Brief(b""), Wire(SessionId("s"), "/p"), TranscriptFile(tmp_path / "t.jsonl")
+        Brief(b""), Wire(SessionId("s"), "/p"), TranscriptFile(tmp_path, PurePosixPath("t.jsonl"))
     )
     await transport.write('{"type":"control_request","request_id":"1"}')
     with pytest.raises(AgentProcessFailed):
@@ -86,7 +86,7 @@ async def test_a_process_that_ends_well_but_owes_an_answer_has_failed(tmp_path: 
 
 async def test_one_that_owes_nothing_has_just_ended(tmp_path: Path) -> None:
     transport = ChannelTransport(
-        Brief(b""), Wire(SessionId("s"), "/p"), TranscriptFile(tmp_path / "t.jsonl")
+        Brief(b""), Wire(SessionId("s"), "/p"), TranscriptFile(tmp_path, PurePosixPath("t.jsonl"))
     )
     assert [frame async for frame in transport.read_messages()] == []
     assert await transport.said.get() is None

@@ -25,7 +25,7 @@ FACTS = SessionFacts(
     message_count=0,
     tokens_used=0,
     cost_usd=0.0,
-    transcript=PurePosixPath("/v/.claude/projects/-v/x.jsonl"),
+    transcript=PurePosixPath(".claude/projects/-v/x.jsonl"),
     transcript_exists=False,
     working_directory=PurePosixPath("notes"),
 )
