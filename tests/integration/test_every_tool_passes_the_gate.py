@@ -4,7 +4,6 @@ The policy of this house denies everything, so a call that gave anything but a r
 gate. Inputs are made from the schemas that the CLI itself sends to the model.
 """
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
-from supervisor.gateway.admission import Admitted
-from supervisor.gateway.proxy import Proxy
 from supervisor.settings import Settings
 from supervisor.trust.levels import TrustLevel
-from tests.worlds.house import House, a_house, calls, prompt, step
+from tests.worlds.house import House, a_house, calls, noted_requests, prompt, step
 
 pytestmark = pytest.mark.engine
 
@@ -40,16 +37,8 @@ BY_HAND = {
 
 @pytest.fixture(name="bodies")
 def bodies_fixture(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What the CLI asks of the model, as the gateway passes it on."""
-    bodies: list[dict[str, Any]] = []
-    forward = Proxy.forward
-
-    async def noting(self: Proxy, request: Any, admitted: Admitted, charge: Any) -> Any:
-        bodies.append(json.loads(admitted.body))
-        return await forward(self, request, admitted, charge)
-
-    monkeypatch.setattr(Proxy, "forward", noting)
-    return bodies
+    """What the CLI asks of the model."""
+    return noted_requests(monkeypatch)
 
 
 def policies(folder: Path, answer: str) -> Path:

@@ -12,10 +12,8 @@ from typing import Any
 
 import pytest
 
-from supervisor.gateway.admission import Admitted
-from supervisor.gateway.proxy import Proxy
 from supervisor.trust.levels import TrustLevel
-from tests.worlds.house import House, a_house, prompt, step
+from tests.worlds.house import House, a_house, noted_requests, prompt, step
 
 pytestmark = pytest.mark.engine
 
@@ -29,17 +27,9 @@ async def house_fixture() -> AsyncIterator[House]:
 
 
 @pytest.fixture(name="bodies")
-def bodies_fixture(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def bodies_fixture(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What reaches the model."""
-    bodies: list[str] = []
-    forward = Proxy.forward
-
-    async def noting(self: Proxy, request: Any, admitted: Admitted, charge: Any) -> Any:
-        bodies.append(admitted.body.decode())
-        return await forward(self, request, admitted, charge)
-
-    monkeypatch.setattr(Proxy, "forward", noting)
-    return bodies
+    return noted_requests(monkeypatch)
 
 
 def forge(transcript: Path, target: Path) -> None:
@@ -103,7 +93,7 @@ async def pointer(house: House, turn: Any) -> Path:
 
 @pytest.mark.parametrize("level", [TrustLevel.VAULT, TrustLevel.FULL])
 async def test_a_forged_transcript_of_a_sandbox_is_not_resumed_outside_of_one(
-    house: House, bodies: list[str], level: TrustLevel
+    house: House, bodies: list[dict[str, Any]], level: TrustLevel
 ) -> None:
     secret = house.root / "secret.txt"
     secret.write_text(CANARY)
@@ -115,12 +105,12 @@ async def test_a_forged_transcript_of_a_sandbox_is_not_resumed_outside_of_one(
     second = await house.send(prompt(step("ok")), level, session_id=first.session_id)
     assert second.end["type"] == "done"
     assert second.events[0]["resumeInfo"]["method"] == "context_injection"
-    assert "Agent: My name is Ada." in bodies[0]
-    assert CANARY not in "".join(bodies)
+    assert "Agent: My name is Ada." in repr(bodies[0])
+    assert CANARY not in repr(bodies)
 
 
 async def test_control_a_forged_transcript_that_is_resumed_in_process_reads_the_file(
-    house: House, bodies: list[str]
+    house: House, bodies: list[dict[str, Any]]
 ) -> None:
     secret = house.root / "secret.txt"
     secret.write_text(CANARY)
@@ -131,11 +121,11 @@ async def test_control_a_forged_transcript_that_is_resumed_in_process_reads_the_
     bodies.clear()
     second = await house.send(prompt(step("ok")), TrustLevel.FULL, session_id=first.session_id)
     assert second.end["type"] == "done"
-    assert CANARY in "".join(bodies), "the attack itself no longer works: find what replaced it"
+    assert CANARY in repr(bodies), "the attack itself no longer works: find what replaced it"
 
 
 async def test_a_transcript_that_came_with_the_vault_is_not_resumed(
-    house: House, bodies: list[str]
+    house: House, bodies: list[dict[str, Any]]
 ) -> None:
     first = await house.send(prompt(step("one")), TrustLevel.FULL)
     await house.parts.log.forget(first.session_id)

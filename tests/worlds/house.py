@@ -14,12 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pydantic import SecretStr
 
 from supervisor.api.parts import Parts
 from supervisor.app import open_supervisor
 from supervisor.events.log import is_terminal
 from supervisor.events.replay import subscribe
+from supervisor.gateway.admission import Admitted
+from supervisor.gateway.proxy import Proxy
 from supervisor.ids import SessionId
 from supervisor.sessions.conversations import MessageRequest, TurnStarted
 from supervisor.settings import Settings
@@ -128,6 +131,19 @@ class Turn:
                 if is_terminal(record) or (until is not None and until(event)):
                     break
         return self
+
+
+def noted_requests(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What reaches the model from now on, as the gateway passes it on; nothing is changed."""
+    bodies: list[dict[str, Any]] = []
+    forward = Proxy.forward
+
+    async def noting(self: Proxy, request: Any, admitted: Admitted, *rest: Any) -> Any:
+        bodies.append(json.loads(admitted.body))
+        return await forward(self, request, admitted, *rest)
+
+    monkeypatch.setattr(Proxy, "forward", noting)
+    return bodies
 
 
 def is_a(kind: str) -> Callable[[Told], bool]:
