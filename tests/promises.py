@@ -79,6 +79,7 @@ INVARIANTS: Final = (
         "The deny list beats every level, grant and setting.",
         (
             "security/test_inv_08_deny_beats_all.py",
+            "security/test_inv_08_deny_beats_a_yes.py",
             "security/test_inv_08_hidden_in_a_glob.py",
             "integration/test_every_tool_passes_the_gate.py",
         ),

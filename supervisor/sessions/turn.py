@@ -29,6 +29,8 @@ from supervisor.runtimes.contract import Receipt, Run, RunResult, Runtime, ToolG
 from supervisor.sessions.ahead import ahead
 from supervisor.sessions.plan import TurnPlan
 
+_DENIALS: Final = 100
+"""As many are repeated in the turn's ending; each was an event of its own."""
 _PARTIAL_CHARS: Final = 1024 * 1024
 _UNAUTHORISED: Final = frozenset({401, 403})
 
@@ -84,7 +86,7 @@ class Heard:
             self.partial_chars += len(event.delta)
         elif isinstance(event, ToolUseEvent):
             self.tool_calls += 1
-        elif isinstance(event, PermissionDeniedEvent):
+        elif isinstance(event, PermissionDeniedEvent) and len(self.denials) < _DENIALS:
             self.denials.append(event)
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from supervisor.approvals.pending import TurnContext
-from supervisor.ids import new_turn_id
+from supervisor.ids import new_session_id, new_turn_id
 from supervisor.policy.call import ToolCall
+from supervisor.storage.session_row import NewSession
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.api import ApiWorld, api_world
 
@@ -78,6 +79,48 @@ class TestWorkspaces:
         assert [each["slug"] for each in listed] == ["default", "notes"]
         assert listed[1] == made.json()
 
+    async def test_what_is_left_out_stays_as_it_is(self, world: ApiWorld) -> None:
+        async with world.client() as client:
+            body = {"name": "Notes", "folder": "Notes", "floor": "sandboxed"}
+            await client.put("/api/workspaces/notes", json=body)
+            for part in ({"name": "Other"}, {"folder": ""}, {"floor": "vault"}, {}):
+                changed = await client.put("/api/workspaces/notes", json=part)
+                assert changed.status_code == 200
+                body = {**body, **part}
+                assert {name: changed.json()[name] for name in body} == body
+            renamed = await client.put("/api/workspaces/default", json={"name": "All"})
+            assert renamed.json()["floor"] == "full"
+
+    async def test_a_new_one_needs_a_floor_and_is_named_after_its_slug(
+        self, world: ApiWorld
+    ) -> None:
+        async with world.client() as client:
+            answer = await client.put("/api/workspaces/notes", json={"name": "Notes"})
+            assert answer.status_code == 422
+            assert answer.json()["where"] == "floor"
+            assert "full, vault, sandboxed" in answer.json()["remedy"]
+            made = await client.put("/api/workspaces/notes", json={"floor": "vault"})
+            assert (made.json()["name"], made.json()["folder"]) == ("notes", "")
+
+    async def test_one_is_removed_and_the_default_one_and_one_in_use_are_not(
+        self, world: ApiWorld
+    ) -> None:
+        await world.parts.workspaces.put("used", floor=TrustLevel.SANDBOXED)
+        session = NewSession(
+            id=new_session_id(), trust_level=TrustLevel.SANDBOXED, workspace="used"
+        )
+        await world.sessions.create(session)
+        kind = {"Content-Type": "application/json"}
+        async with world.client(**kind) as client:
+            await client.put("/api/workspaces/notes", json={"floor": "vault"})
+            removed = await client.delete("/api/workspaces/notes")
+            assert (removed.status_code, removed.content) == (204, b"")
+            assert (await client.delete("/api/workspaces/notes")).status_code == 404
+            for slug in ("default", "used"):
+                assert (await client.delete(f"/api/workspaces/{slug}")).status_code == 422
+            listed = (await client.get("/api/workspaces")).json()["workspaces"]
+        assert [each["slug"] for each in listed] == ["default", "used"]
+
     async def test_a_changed_floor_is_held_against_the_turns_that_run(
         self, world: ApiWorld
     ) -> None:
@@ -92,7 +135,7 @@ class TestWorkspaces:
     ) -> None:
         (tmp_path / "vault" / "leads-out").symlink_to(tmp_path)
         async with world.client() as client:
-            body = {"name": "n", "folder": folder}
+            body = {"name": "n", "folder": folder, "floor": "vault"}
             answer = await client.put("/api/workspaces/notes", json=body)
             assert answer.status_code == 422
             assert answer.json()["where"] == "folder"
@@ -102,7 +145,7 @@ class TestWorkspaces:
     @pytest.mark.parametrize("slug", ["Notes", "a_b", "-a", "x" * 64, "%20", "ü"])
     async def test_a_slug_that_is_none_is_refused(self, world: ApiWorld, slug: str) -> None:
         async with world.client() as client:
-            answer = await client.put(f"/api/workspaces/{slug}", json={"name": "n"})
+            answer = await client.put(f"/api/workspaces/{slug}", json={"floor": "vault"})
         assert answer.status_code == 422
 
 
@@ -161,6 +204,8 @@ class TestPermissions:
             answers = {"answers": {"Which?": "this"}}
             path = "/api/questions/req_0/answer"
             assert (await client.post(path, json=answers)).status_code == 404
+            path = "/api/questions/req_0/decline"
+            assert (await client.post(path, json={})).status_code == 404
 
 
 async def test_a_question_is_listed_and_answered_with_what_was_offered(world: ApiWorld) -> None:
@@ -185,3 +230,79 @@ async def test_a_question_is_listed_and_answered_with_what_was_offered(world: Ap
         assert (await client.post(path, json=right)).status_code == 200
         assert (await asking).answers == {"Which?": "that", "Why?": "so"}
         assert (await client.post(path, json=right)).status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ({}, "the person declined to answer"),
+        ({"message": "nobody was there"}, "not answered: nobody was there"),
+    ],
+)
+async def test_a_question_is_declined_at_once_and_the_agent_is_told(
+    world: ApiWorld, body: dict[str, str], reason: str
+) -> None:
+    turn = TurnContext(await world.session(), new_turn_id())
+    asked = {"questions": [{"question": "Which?", "options": [{"label": "this"}]}]}
+    async with world.client() as client, asyncio.TaskGroup() as group:
+        asking = group.create_task(world.parts.questions.ask(turn, "toolu_1", asked))
+        async with asyncio.timeout(20):
+            while not world.parts.questions.pending():
+                await asyncio.sleep(0.01)
+        (listed,) = (await client.get("/api/questions")).json()["questions"]
+        path = f"/api/questions/{listed['requestId']}"
+        long = await client.post(f"{path}/decline", json={"message": "x" * 10_001})
+        assert long.status_code == 422
+        declined = await client.post(f"{path}/decline", json=body)
+        assert declined.json() == {"id": listed["requestId"], "decision": "declined"}
+        replies = await asking
+        assert (replies.answers, replies.reason) == (None, reason)
+        late = await client.post(f"{path}/answer", json={"answers": {"Which?": "this"}})
+        assert late.status_code == 409
+
+
+async def test_a_wrong_value_is_refused_in_words_of_our_own(world: ApiWorld) -> None:
+    cases = (
+        ({"message": "x", "trustLevel": "bogus"}, "trustLevel: use one of: full, vault, sandboxed"),
+        ({"message": "x", "trustLevl": "full"}, "trustLevl: there is no such field"),
+        ({}, "message: it is missing"),
+        ({"message": 5}, "message: text is expected"),
+        ({"message": ""}, "message: it may not be empty"),
+    )
+    async with world.client() as client:
+        for body, words in cases:
+            answer = await client.post("/api/chat", json=body)
+            assert answer.status_code == 422
+            assert answer.json()["detail"] == words
+
+
+async def test_an_unknown_session_and_workspace_come_with_a_way_on(world: ApiWorld) -> None:
+    async with world.client(**{"Content-Type": "application/json"}) as client:
+        session = await client.get("/api/chat/session/none")
+        workspace = await client.delete("/api/workspaces/none")
+    assert "GET /api/chat/sessions" in session.json()["remedy"]
+    assert "GET /api/workspaces" in workspace.json()["remedy"]
+
+
+async def test_a_floor_in_the_way_says_who_can_lower_it(world: ApiWorld) -> None:
+    path = f"/api/sessions/{await world.session()}/trust"
+    async with world.client() as client:
+        refused = (await client.put(path, json={"trustLevel": "full"})).json()
+    assert "whoever runs the supervisor" in refused["remedy"]
+    assert "PUT /api/workspaces/default" in refused["remedy"]
+
+
+async def test_a_request_that_is_refused_at_the_door_is_in_the_log(
+    world: ApiWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = "/api/ready\x1b[2J" + "x" * 1000
+    async with world.client(Authorization="Bearer canary-of-a-wrong-token") as client:
+        assert (await client.get("/api/ready", headers={"Origin": "https://evil.example"})).is_error
+        assert (await client.get(path)).status_code == 401
+    told = [record for record in caplog.records if record.message == "request refused"]
+    assert [(each.levelname, each.fields["status"]) for each in told] == [  # type: ignore[attr-defined]
+        ("WARNING", 403),
+        ("WARNING", 401),
+    ]
+    assert len(told[1].fields["path"]) == 200  # type: ignore[attr-defined]
+    assert "canary-of-a-wrong-token" not in caplog.text

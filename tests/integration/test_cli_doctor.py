@@ -1,12 +1,13 @@
 """`trustfloor doctor` as a process: each thing that is wrong is named with what to do."""
 
 import asyncio
+import socket
 import sys
 from pathlib import Path
 
 import pytest
 
-from supervisor.cli.doctor import check_data_dir, check_import
+from supervisor.cli.doctor import check_api, check_data_dir, check_import
 from tests.worlds.server import environment
 
 
@@ -57,6 +58,52 @@ async def test_a_setting_that_makes_no_sense_is_named(tmp_path: Path) -> None:
     status, said = await doctor(tmp_path, TRUSTFLOOR_PORT="99999")
     assert status == 1
     assert "port" in said.lower()
+
+
+async def test_the_api_is_tried_only_if_it_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    calls = 0
+
+    async def called(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal calls
+        calls += 1
+        writer.close()
+
+    server = await asyncio.start_server(called, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        url = f"http://127.0.0.1:{port}"
+        _, offline = await doctor(tmp_path, TRUSTFLOOR_API_URL=url)
+        assert calls == 0
+        assert "model's API" not in offline
+        _, online = await doctor(tmp_path, "--online", TRUSTFLOOR_API_URL=url)
+        assert calls == 1
+        assert f"127.0.0.1:{port} can be reached" in online
+
+
+async def test_an_api_that_can_not_be_reached_is_a_problem_that_says_why() -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        port = nobody.getsockname()[1]
+        for scheme in ("http", "https"):
+            check = await check_api(f"{scheme}://user:hidden@127.0.0.1:{port}")
+            assert check.ok is False
+            assert "127.0.0.1 can't be reached: " in check.detail
+            assert "hidden" not in check.detail
+    assert (await check_api("https://127.0.0.1:99999")).ok is False
+
+
+async def test_the_policies_on_the_disk_are_told_by_their_hash(tmp_path: Path) -> None:
+    policies = tmp_path / "policies"
+    policies.mkdir()
+    shipped = Path(__file__).parents[2] / "policies" / "default.yaml"
+    (policies / "default.yaml").write_text(shipped.read_text())
+    _, before = await doctor(tmp_path, TRUSTFLOOR_POLICIES=str(policies))
+    (policies / "site.yaml").write_text("version: 1\ntools: {levels: {vault: {web: ask}}}\n")
+    _, after = await doctor(tmp_path, TRUSTFLOOR_POLICIES=str(policies))
+    told = [line for text in (before, after) for line in text.splitlines() if " policy: " in line]
+    assert all("on the disk: hash " in line for line in told)
+    assert told[0] != told[1]
 
 
 def test_a_data_folder_that_others_may_enter_is_a_problem(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import json
 import signal
 import socket
 import sys
-import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -232,15 +231,11 @@ class TestAStop:
             session = said.response.headers["trustfloor-session"]
             path = f"/api/chat/session/{session}/stream"
             async with watching.stream("GET", path) as joined:
-                began = time.monotonic()
                 running.process.send_signal(signal.SIGTERM)
                 await until(said, b"event: aborted")
                 also = b"".join([piece async for piece in joined.aiter_raw()])
                 assert [piece async for piece in said.pieces] in ([], [b""])
             assert await running.process.wait() == 0
-            assert (
-                time.monotonic() - began < 1 + 5 + 4
-            )  # the bound of the stop, and of this machine
         assert said.seen.index(b"shutting_down") < said.seen.index(b"event: aborted")
         assert b"the supervisor was stopped" in said.seen
         assert b"event: aborted" in also
@@ -286,15 +281,18 @@ class TestAStop:
                     await client.post("/api/chat", json=body)
             url = httpx.URL(running.url)
             reader, writer = await asyncio.open_connection(url.host, url.port, limit=1)
-            writer.write(
-                f"GET /api/chat/session/{session}/stream HTTP/1.1\r\nHost: {url.netloc.decode()}\r\n"
-                f"Authorization: Bearer {running.token}\r\n\r\n".encode()
+            head = (
+                f"GET /api/chat/session/{session}/stream HTTP/1.1",
+                f"Host: {url.netloc.decode()}",
+                f"Authorization: Bearer {running.token}",
             )
+            writer.write("\r\n".join((*head, "", "")).encode())
             await reader.read(1)
             running.process.send_signal(signal.SIGTERM)
             async with asyncio.timeout(60):
                 assert await running.process.wait() == 0
             writer.close()
+        assert "a connection was cut at the stop" in running.log
         assert "Traceback" not in running.log
 
 
@@ -324,9 +322,9 @@ class TestTheLog:
         async with supervisor_process(tmp_path, SCENARIO, sandbox_cpus="4096") as running:
             pass
         assert "TRUSTFLOOR_SANDBOX_CPUS is 4096, but this machine has" in running.log
-        async with supervisor_process(tmp_path / ".", SCENARIO) as running:
-            before = running.log.count("SANDBOX_CPUS")
-        assert before == 1
+        async with supervisor_process(tmp_path, SCENARIO) as running:
+            pass
+        assert running.log.count("SANDBOX_CPUS") == 1  # the default asks for nothing
 
 
 @dataclass
