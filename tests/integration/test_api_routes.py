@@ -262,7 +262,7 @@ async def test_a_question_is_declined_at_once_and_the_agent_is_told(
 
 
 async def test_a_wrong_value_is_refused_in_words_of_our_own(world: ApiWorld) -> None:
-    cases = (
+    cases: tuple[tuple[dict[str, object], str], ...] = (
         ({"message": "x", "trustLevel": "bogus"}, "trustLevel: use one of: full, vault, sandboxed"),
         ({"message": "x", "trustLevl": "full"}, "trustLevl: there is no such field"),
         ({}, "message: it is missing"),
@@ -295,7 +295,7 @@ async def test_a_floor_in_the_way_says_who_can_lower_it(world: ApiWorld) -> None
 async def test_a_request_that_is_refused_at_the_door_is_in_the_log(
     world: ApiWorld, caplog: pytest.LogCaptureFixture
 ) -> None:
-    path = "/api/ready\x1b[2J" + "x" * 1000
+    path = "/api/ready%1B[2J" + "x" * 1000
     async with world.client(Authorization="Bearer canary-of-a-wrong-token") as client:
         assert (await client.get("/api/ready", headers={"Origin": "https://evil.example"})).is_error
         assert (await client.get(path)).status_code == 401

@@ -2,6 +2,7 @@ import asyncio
 import io
 import json
 import logging
+import socket
 import stat
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -249,6 +250,7 @@ async def test_an_unreachable_upstream_is_a_502_that_names_nothing(
         status, error = await ask(http)
     assert (status, error["type"], error["error"]["type"]) == (502, "error", "api_error")
     assert "nobody.sock" not in str(error)
+    assert door.trouble == "it can't be reached: No such file or directory"
     assert door.spending.requests == 0
     assert KEY_CANARY not in caplog.text
 
@@ -418,3 +420,53 @@ async def test_garbage_is_answered_and_not_logged(
         writer.close()
         assert (await ask(http))[0] == 200
     assert "not-http-bytes" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("http://127.0.0.1:{port}", "127.0.0.1:{port}: Connection refused"),
+        ("https://user:hidden@127.0.0.1:{port}/x", "127.0.0.1:{port}: Connection refused"),
+        ("https://name.invalid", "name.invalid:443: "),
+    ],
+)
+async def test_why_an_api_can_not_be_reached_is_told_to_the_person_and_not_to_the_agent(
+    tmp_path: Path, url: str, why: str
+) -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        port = nobody.getsockname()[1]
+        upstream = Upstream(url.format(port=port), SecretStr(KEY_CANARY))
+        async with (
+            Gateway(upstream) as gateway,
+            gateway.open_door(
+                session_id=new_session_id(),
+                turn_id=new_turn_id(),
+                access=access(),
+                socket_path=tmp_path / "door.sock",
+            ) as door,
+            client(tmp_path / "door.sock") as http,
+        ):
+            status, error = await ask(http)
+    assert status == 502
+    assert error["error"]["message"] == "the model's API can't be reached"
+    assert door.trouble is not None
+    assert door.trouble.startswith(f"it can't be reached: {why.format(port=port)}")
+    assert "hidden" not in door.trouble
+
+
+async def test_trouble_is_over_with_the_next_answer(tmp_path: Path) -> None:
+    answers = iter((529, 200))
+
+    async def once_overloaded(request: web.Request) -> web.StreamResponse:
+        return web.json_response({"usage": {}}, status=next(answers))
+
+    async with (
+        recorder(tmp_path, once_overloaded) as upstream,
+        door_to(upstream.socket_path, tmp_path / "door.sock") as door,
+        client(tmp_path / "door.sock") as http,
+    ):
+        await ask(http)
+        assert door.trouble == "it answered with status 529"
+        await ask(http)
+        assert door.trouble is None

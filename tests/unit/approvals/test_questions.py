@@ -142,3 +142,24 @@ async def test_questions_that_nobody_could_answer_are_not_asked(input: dict[str,
     replies = await world.ask(input)
     assert replies.answers is None
     assert world.sink.events == []
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [(None, "the person declined to answer"), ("nobody is here", "not answered: nobody is here")],
+)
+async def test_a_declined_question_is_told_at_once_and_blames_nobody_who_was_not_there(
+    message: str | None, reason: str
+) -> None:
+    world = World()
+    task = world.ask(BOTH)
+    event = await world.asked()
+    await world.questions.decline(event.request_id, message)
+    replies = await task
+    assert (replies.answers, replies.reason) == (None, reason)
+    resolved = world.sink.of(PermissionResolvedEvent)[0]
+    assert (resolved.decision, resolved.message) == ("denied", message)
+    with pytest.raises(AlreadyAnswered):
+        await world.questions.answer(event.request_id, {})
+    with pytest.raises(NotFound):
+        await world.questions.decline("req_none")

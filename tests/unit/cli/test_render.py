@@ -65,7 +65,8 @@ def everything_said(attack: str) -> list[Heard]:
             "display": attack,
             "hasHiddenCharacters": True,
         },
-        "permission_resolved": {"decision": attack},
+        "permission_resolved": {"id": attack, "decision": attack},
+        "user_question": {"requestId": attack, "questions": [{"question": attack}]},
         "permission_denied": {"toolName": attack, "reason": attack, "rule": attack},
         "warning": {"message": attack, "code": attack},
         "done": {"model": attack},
@@ -119,3 +120,55 @@ def test_who_raised_the_trust_is_told() -> None:
     data = {"sessionId": "s", "workspace": "w", "trustLevel": "sandboxed", "trust": trust}
     Screen(written).show(Heard(1, "session", data))
     assert "asked for full, runs at sandboxed: workspace 'w' demands" in written.getvalue()
+
+
+def shown(*events: Heard) -> str:
+    written = io.StringIO()
+    screen = Screen(written)
+    for heard in events:
+        screen.show(heard)
+    return written.getvalue()
+
+
+def test_a_denial_is_told_once_whatever_came_of_it() -> None:
+    said = shown(
+        Heard(1, "permission_resolved", {"id": "req", "decision": "denied", "message": "not now"}),
+        Heard(
+            2,
+            "permission_denied",
+            {"toolUseId": "t", "toolName": "Bash", "reason": "not now", "rule": "bash"},
+        ),
+        Heard(3, "tool_result", {"toolUseId": "t", "content": "hook: not now", "isError": True}),
+        Heard(4, "tool_result", {"toolUseId": "other", "content": "a result"}),
+    )
+    assert said == "✗ Bash was denied: not now [bash]\n  a result\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "decision", "words"),
+    [
+        ("question", "granted", "question: answered"),
+        ("question", "void", "question: no longer open"),
+        ("permission", "granted", "permission: granted"),
+        ("permission", "void", "permission: no longer open"),
+    ],
+)
+def test_how_a_request_ended_is_said_in_words_that_fit_it(
+    asked: str, decision: str, words: str
+) -> None:
+    data = {"requestId": "req", "questions": [{"question": "Which?"}]}
+    before = [Heard(1, "user_question", data)] if asked == "question" else []
+    assert shown(*before, Heard(2, "permission_resolved", {"id": "req", "decision": decision})) == (
+        f"{words}\n"
+    )
+
+
+def test_what_comes_while_a_prompt_stands_open_begins_on_a_line_of_its_own() -> None:
+    written = io.StringIO()
+    screen = Screen(written)
+    screen.ask("allow this? ")
+    screen.line("no longer open")
+    screen.ask("again? ")
+    screen.answered()
+    screen.line("thanks")
+    assert written.getvalue() == "allow this? \nno longer open\nagain? thanks\n"

@@ -1,6 +1,7 @@
 """The gate of one turn: each call gets a verdict, people are asked, refusals are told."""
 
 import asyncio
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,7 @@ async def test_a_person_who_says_no_is_quoted_to_the_agent(world: World) -> None
     await world.approvals.answer(request.id, "denied", message="use notes/ instead")
     verdict = await task
     assert isinstance(verdict, Deny)
-    assert "use notes/ instead" in verdict.reason
+    assert verdict.reason == "permission was refused: use notes/ instead"
     assert world.sink.of(PermissionDeniedEvent)[0].request_id == request.id
 
 
@@ -255,3 +256,17 @@ async def test_many_calls_at_once_each_get_their_own_answer(world: World) -> Non
         assert isinstance(verdict, Allow if number % 2 else Deny)
         if isinstance(verdict, Allow):
             assert verdict.input == {"command": f"touch {number}"}
+
+
+async def test_denials_and_answers_are_in_the_log_without_what_was_in_the_call(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    task = world.bash("cat canary-of-the-input")
+    request = await world.asked()
+    await world.approvals.answer(request.id, "denied")
+    await task
+    told = {record.message: record.fields for record in caplog.records}  # type: ignore[attr-defined]
+    assert told["permission asked for"]["outcome"] == "denied"
+    assert told["call denied"]["tool"] == "Bash"
+    assert "canary-of-the-input" not in str(told)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from supervisor.events.redact import Redactor
-from supervisor.observability.logs import configure_logs, log_context
+from supervisor.observability.logs import configure_logs, fields, log_context
 
 KEY = "sk-ant-canary-0123456789"
 LOG = logging.getLogger("supervisor.test")
@@ -96,3 +96,24 @@ def test_access_lines_urls_and_statements_stay_out_at_every_level(
     assert capsys.readouterr().err == ""
     logging.getLogger("uvicorn.error").info("started")
     assert "started" in capsys.readouterr().err
+
+
+def test_what_is_known_of_an_event_is_a_member_of_its_own(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    configure_logs("json")
+    LOG.info("turn ended", extra=fields(outcome="done", duration_ms=12, code=None, message="x"))
+    told = json.loads(capsys.readouterr().err)
+    assert (told["message"], told["outcome"], told["duration_ms"]) == ("turn ended", "done", 12)
+    assert told["message_"] == "x"
+    assert "code" not in told
+
+
+def test_for_people_it_follows_the_words_and_forges_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    configure_logs("human", redact=Redactor([KEY]).text)
+    LOG.info("denied", extra=fields(tool="Bash", rule="a b=c\nfake", path=KEY, empty=""))
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert told.rstrip().endswith('denied tool=Bash rule="a b=c\\nfake" path=[redacted] empty=""')

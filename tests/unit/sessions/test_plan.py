@@ -119,3 +119,22 @@ def test_a_kept_transcript_is_resumed_and_said_so() -> None:
     assert resumed.resume.method == "sdk_resume"
     assert resumed.resume.previous_message_count == 4
     assert planned().resume.method == "new"
+
+
+@pytest.mark.parametrize("model", [None, "claude-x-5", "claude-x-5[1m]", "sonnet", "opus[1m]"])
+def test_a_model_that_the_policy_allows_passes(model: str | None) -> None:
+    assert planned(Message("x", model=model)).run.model == model
+
+
+@pytest.mark.parametrize("model", ["gpt-5", "Claude-x", "sonet", "x-claude-y", "claude"])
+def test_another_is_refused_before_anything_runs(model: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        planned(Message("x", model=model))
+    assert refused.value.where == "model"
+    assert "claude-*" in str(refused.value.remedy)
+
+
+def test_a_session_that_begins_demands_nothing_of_itself_yet() -> None:
+    trust = trust_of_message(replace(FACTS, level=None), TrustLevel.FULL)
+    assert "session" not in " ".join(trust.trace())
+    assert trust.effective is TrustLevel.FULL

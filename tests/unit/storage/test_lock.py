@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.errors import ConfigurationError, DataFolderInUse
+from supervisor.errors import ConfigurationError, DataFolderInUse, VaultInUse
 from supervisor.storage.lock import hold_data_folder, hold_database
 from tests.worlds.storage import child
 
@@ -27,10 +27,12 @@ def test_two_data_folders_can_not_share_a_database(tmp_path: Path) -> None:
         hold_data_folder(tmp_path / "one"),
         hold_data_folder(tmp_path / "two"),
         hold_database(tmp_path / "sessions.db"),
-        pytest.raises(DataFolderInUse),
+        pytest.raises(VaultInUse, match="vault") as refusal,
         hold_database(tmp_path / "sessions.db"),
     ):
         pass
+    assert "--vault" in str(refusal.value.remedy)
+    assert "process" in str(refusal.value.where)
 
 
 def test_a_killed_holder_leaves_no_lock(tmp_path: Path) -> None:

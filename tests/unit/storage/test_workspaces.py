@@ -68,3 +68,21 @@ async def test_an_unknown_floor_is_the_strictest(tmp_path: Path) -> None:
         default = await at.workspaces.get("default")
     assert default.floor is TrustLevel.SANDBOXED
     assert default.damaged == ("floor", "created_at")
+
+
+async def test_what_is_left_out_of_a_change_stays(tmp_path: Path) -> None:
+    async with stores(tmp_path) as at:
+        made = await at.workspaces.put("w", folder="a", floor=TrustLevel.SANDBOXED)
+        assert made.name == "w"
+        await at.workspaces.put("w", name="W")
+        changed = await at.workspaces.put("w", folder="b")
+        assert (changed.name, changed.folder, changed.floor) == ("W", "b", TrustLevel.SANDBOXED)
+        assert changed.created_at == made.created_at
+
+
+async def test_a_new_one_without_a_floor_is_refused(tmp_path: Path) -> None:
+    async with stores(tmp_path) as at:
+        with pytest.raises(InvalidRequest) as refused:
+            await at.workspaces.put("w", name="W")
+        assert refused.value.where == "floor"
+        assert len(await at.workspaces.list()) == 1
