@@ -154,7 +154,9 @@ MISBEHAVIOUR = [
 ]
 
 
-@pytest.mark.parametrize(("mode", "end", "warned"), MISBEHAVIOUR, ids=lambda value: str(value)[:20])
+@pytest.mark.parametrize(
+    ("mode", "end", "warned"), MISBEHAVIOUR, ids=[each[0] for each in MISBEHAVIOUR]
+)
 async def test_a_hostile_turn_ends_once_and_touches_nothing_but_itself(
     world: World, mode: str, end: str, warned: set[str]
 ) -> None:
