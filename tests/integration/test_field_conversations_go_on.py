@@ -5,11 +5,12 @@ import json
 import re
 import shutil
 import tempfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
 from supervisor.events.replay import subscribe
+from supervisor.sessions.memory import transcript_for
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.house import Turn, prompt, step
 from tests.worlds.noting_model import a_noted_house, a_noting_model
@@ -48,7 +49,8 @@ async def test_the_second_turn_knows_the_first_after_a_restart() -> None:
                 async def second(number: int, before: Turn) -> Turn:
                     message = prompt(step("ok"), words=f"second-{number}.")
                     async with gate:
-                        return await house.send(message, session_id=before.session_id)
+                        level = cases[number][1]
+                        return await house.send(message, level, session_id=before.session_id)
 
                 resumed = await asyncio.gather(
                     *(second(number, before) for number, before in enumerate(begun))
@@ -65,7 +67,8 @@ async def test_the_second_turn_knows_the_first_after_a_restart() -> None:
                     assert set(re.findall(r"first-[0-9]+\.", asked)) == {ours[0]}
                     session = await house.parts.sessions.get(turn.session_id)
                     assert session.transcript_path is not None
-                    kept = (house.vault / session.transcript_path).read_text()
+                    pointer = PurePosixPath(session.transcript_path)
+                    kept = (house.vault / transcript_for(pointer, cases[number][1])).read_text()
                     assert kept.index(ours[0]) < kept.index(ours[2])
                     told = await history(turn)
                     assert [e["content"] for e in told if e["type"] == "user_message"] == [
