@@ -2,8 +2,6 @@
 
     python -m benchmarks._served MARKS serve [options of trustfloor serve]
 
-With BENCHMARK_NETWORK_DISABLED=1 containers are asked for with `NetworkDisabled`: a what-if.
-
 Each step becomes a line of JSON in the file MARKS: its name, begin and end in seconds on the
 machine's monotonic clock, which all its processes share. A line costs some 10 microseconds.
 """
@@ -27,7 +25,6 @@ from supervisor.runtimes import turn_folder
 from supervisor.runtimes.agent import AgentRun
 from supervisor.runtimes.container.channel import ContainerChannel
 from supervisor.runtimes.container.engine import Engine
-from supervisor.runtimes.container.spec import ContainerSpec
 from supervisor.runtimes.container.vault_view import VaultViews
 from supervisor.runtimes.local import process
 from supervisor.runtimes.local import runtime as local_runtime
@@ -114,18 +111,6 @@ def note_steps(marks: Marks) -> None:
     EventLog.append = append  # type: ignore[method-assign, assignment]
 
 
-def disable_network() -> None:
-    """Ask for containers that the engine makes no network for, beside `NetworkMode: none`."""
-    original = ContainerSpec.as_api
-
-    def as_api(self: ContainerSpec) -> dict[str, Any]:
-        return {**original(self), "NetworkDisabled": True}
-
-    ContainerSpec.as_api = as_api  # type: ignore[method-assign]
-
-
 if __name__ == "__main__":
     note_steps(Marks(sys.argv.pop(1)))
-    if os.environ.get("BENCHMARK_NETWORK_DISABLED") == "1":
-        disable_network()
     main()

@@ -25,10 +25,9 @@ QUIET = 0.2  # on a machine that others use, the least disturbed turns tell most
 SETTLE_SECONDS = 0.5  # what is swept after a turn is not to fall on the next one
 
 TARGETS = {"first request": 1.5, "first text": None, "done": 1.1}
-NO_NETWORK = "no engine network"
 BARE = "docker run"
-WAYS = ("full", "sandboxed", NO_NETWORK, BARE)
-ORDERS = tuple(permutations(WAYS))[::5]
+WAYS = ("full", "sandboxed", BARE)
+ORDERS = tuple(permutations(WAYS))
 
 
 class Figures:
@@ -49,13 +48,10 @@ class Figures:
                 firsts.append(span)
 
 
-async def sent(
-    figures: Figures, house: Supervisor, model: Model, level: str, way: str | None = None
-) -> None:
+async def sent(figures: Figures, house: Supervisor, model: Model, way: str) -> None:
     """One turn through the supervisor."""
-    turn = await house.send(PROMPT, level)
+    turn = await house.send(PROMPT, way)
     await asyncio.sleep(SETTLE_SECONDS)
-    way = way or level
     figures.note(way, "first request", model.first(turn.session) - turn.posted)
     figures.note(way, "first text", turn.events["text"] - turn.posted)
     figures.note(way, "done", turn.done - turn.posted)
@@ -75,27 +71,17 @@ async def measure(rounds: int, files: int) -> Figures:
     """All ways by turns."""
     figures = Figures()
     with workplace() as place:
-        other = place / "other"
-        for folder in (place / "m", other):
-            folder.mkdir()
+        (place / "m").mkdir()
         make_vault(place / "vault", files)
-        make_vault(other / "vault", files)
         async with (
             recording_model(place / "m") as model,
             supervisor(place, api_url=model.url, api_key="a-benchmark's") as house,
-            supervisor(
-                other,
-                extra={"BENCHMARK_NETWORK_DISABLED": "1"},
-                api_url=model.url,
-                api_key="a-benchmark's",
-            ) as no_network,
         ):
             for number in range(-WARM_UPS, rounds):
                 into = Figures() if number < 0 else figures
                 ways = {
                     "full": partial(sent, into, house, model, "full"),
                     "sandboxed": partial(sent, into, house, model, "sandboxed"),
-                    NO_NETWORK: partial(sent, into, no_network, model, "sandboxed", NO_NETWORK),
                     BARE: partial(bare, into, model, place),
                 }
                 # Each way follows each other one in turn: none is always the one after a full turn.
@@ -148,7 +134,6 @@ def main() -> None:
     show_milestones(figures)
     show_steps(figures, "full")
     show_steps(figures, "sandboxed")
-    show_steps(figures, NO_NETWORK)
 
 
 if __name__ == "__main__":
