@@ -7,10 +7,10 @@ from fastapi import APIRouter, Query
 from supervisor.api.bodies import SessionsView, SessionView, TrustBody
 from supervisor.api.parts import Parts, Supervisor
 from supervisor.errors import SessionNotFound
-from supervisor.events.schema import Demand, TrustReport
+from supervisor.events.schema import TrustReport
 from supervisor.ids import SessionId, is_session_id
+from supervisor.sessions.plan import trust_report
 from supervisor.storage.session_row import SessionRow
-from supervisor.trust.resolve import Trust
 
 router = APIRouter(tags=["sessions"])
 
@@ -49,26 +49,14 @@ async def get_session(session_id: str, supervisor: Supervisor) -> SessionView:
 async def get_trust(session_id: str, supervisor: Supervisor) -> TrustReport:
     """At which level the session's next message would run, and who demands what."""
     row = await require_session(supervisor, session_id)
-    return _report(await supervisor.conversations.trust(row.id))
+    return trust_report(await supervisor.conversations.trust(row.id))
 
 
 @router.put("/sessions/{session_id}/trust")
 async def put_trust(session_id: str, body: TrustBody, supervisor: Supervisor) -> TrustReport:
     """Set the level that the session asks for; looser than a floor of others is refused (409)."""
     row = await require_session(supervisor, session_id)
-    return _report(await supervisor.conversations.set_trust(row.id, body.trust_level))
-
-
-def _report(trust: Trust) -> TrustReport:
-    return TrustReport(
-        requested=trust.requested,
-        effective=trust.effective,
-        floors=tuple(
-            Demand(source=floor.source.value, level=floor.level, name=floor.name)
-            for floor in trust.floors
-        ),
-        trace=trust.trace(),
-    )
+    return trust_report(await supervisor.conversations.set_trust(row.id, body.trust_level))
 
 
 def _view(row: SessionRow, active: set[SessionId]) -> SessionView:
