@@ -16,7 +16,7 @@ from supervisor.approvals.questions import Questions
 from supervisor.events.log import EventLog
 from supervisor.ids import SessionId
 from supervisor.observability.health import Readiness
-from supervisor.sessions.records import MessageRequest, TurnStarted
+from supervisor.sessions.conversations import MessageRequest, TurnStarted
 from supervisor.settings import Settings
 from supervisor.storage.sessions import SessionStore
 from supervisor.storage.workspaces import WorkspaceStore

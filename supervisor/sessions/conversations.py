@@ -4,10 +4,12 @@ import asyncio
 import logging
 import time
 from contextlib import AsyncExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any, Final, Self
 from uuid import uuid4
+
+import orjson
 
 from supervisor.approvals.open_requests import TurnContext
 from supervisor.errors import (
@@ -21,15 +23,18 @@ from supervisor.errors import (
 )
 from supervisor.events.log import EventLog
 from supervisor.events.schema import Event, IsolationEvent, WarningEvent
-from supervisor.ids import SessionId, new_session_id, new_turn_id
+from supervisor.ids import SessionId, TurnId, is_session_id, new_session_id, new_turn_id
 from supervisor.observability.logs import fields, log_context
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.runtimes.contract import RunResult, Runtime, ToolGate
 from supervisor.sessions.ending import LastWords, cut_off, failed, last_words
+from supervisor.sessions.floors import Floors
 from supervisor.sessions.house import GateTerms, House, Stores
 from supervisor.sessions.lane import Lane, Lanes
+from supervisor.sessions.memory import SPOKEN, PastTurn, earlier, missed_turns, transcript_for
 from supervisor.sessions.plan import (
     Message,
+    SessionFacts,
     Terms,
     TurnPlan,
     check_message,
@@ -38,16 +43,43 @@ from supervisor.sessions.plan import (
     trust_of_message,
     with_own_floor,
 )
-from supervisor.sessions.records import MessageRequest, Records, TurnStarted, named_session
 from supervisor.sessions.recovery import close_the_books_of_the_dead
+from supervisor.sessions.transcripts import has_content, stored_pointer, transcript_pointer
 from supervisor.sessions.turn import Heard, Stage, perform
-from supervisor.storage.session_row import SessionRow
+from supervisor.sessions.working_directory import resolve_working_directory
+from supervisor.storage.session_row import NewSession, SessionRow
+from supervisor.storage.workspaces import DEFAULT
+from supervisor.trust.floor import Floor
 from supervisor.trust.levels import TrustLevel
 from supervisor.trust.resolve import Trust, require_not_looser, resolve_trust
 
 logger = logging.getLogger(__name__)
 
 _TITLE_CHARS: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRequest:
+    """One message, as a client asks for it; None means: as the session has it, or the default."""
+
+    message: str
+    session_id: str | None = None
+    workspace: str | None = None
+    trust_level: TrustLevel | None = None
+    working_directory: str | None = None
+    model: str | None = None
+    system_prompt: str | None = None
+    agent: str | None = None
+    initial_context: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    """A turn runs; its events have a `seq` above `after`."""
+
+    session_id: SessionId
+    turn_id: TurnId
+    after: int
 
 
 class Conversations:
@@ -58,7 +90,7 @@ class Conversations:
         self._stores = stores
         self._log = log
         self._lanes = lanes
-        self._records = Records(house, stores, log)
+        self._floors = Floors(house.floor, stores.workspaces)
         self._stack = AsyncExitStack()
         self._group: asyncio.TaskGroup
         self._is_stopping = False
@@ -98,7 +130,7 @@ class Conversations:
         check_message(message)
         check_model(message.model, self._house.policy().gateway.models)
         turn_id = new_turn_id()
-        session_id = named_session(request) or new_session_id()
+        session_id = _named_session(request) or new_session_id()
         lane = await self._lanes.enter(session_id, turn_id)
         try:
             self._require_open()
@@ -151,7 +183,7 @@ class Conversations:
     async def trust(self, session_id: SessionId) -> Trust:
         """The trust that the session's next message would run at."""
         session = await self._stores.sessions.get(session_id)
-        floors = await self._records.floors_of(session)
+        floors = await self._floors_of(session)
         return resolve_trust(session.trust_level, with_own_floor(floors, session.trust_level))
 
     async def set_trust(self, session_id: SessionId, level: TrustLevel) -> Trust:
@@ -160,7 +192,7 @@ class Conversations:
         A turn that now runs too loosely is aborted.
         """
         session = await self._stores.sessions.get(session_id)
-        require_not_looser(level, await self._records.floors_of(session))
+        require_not_looser(level, await self._floors_of(session))
         await self._stores.sessions.update(session_id, trust_level=level)
         await self.floors_changed()
         return await self.trust(session_id)
@@ -184,13 +216,13 @@ class Conversations:
             lane.stop.tell(f"a floor was raised while the turn ran: {'; '.join(raised)}")
 
     async def _begin(self, request: MessageRequest, message: Message, lane: Lane) -> TurnStarted:
-        session, warning = await self._records.of_request(request, lane.session_id)
+        session, warning = await self._session(request, lane.session_id)
         policy = self._house.policy()
-        facts, moved = await self._records.facts(session, policy)
-        if named_session(request) is None:
+        facts, moved = await self._facts(session, policy)
+        if _named_session(request) is None:
             facts = replace(facts, level=None)
         trust = trust_of_message(facts, request.trust_level)
-        facts = await self._records.remembering(facts, trust.effective)
+        facts = await self._remembering(facts, trust.effective)
         plan = plan_turn(
             turn_id=lane.turn_id,
             message=replace(
@@ -234,6 +266,87 @@ class Conversations:
             if stale is None or not await turns.end(stale.id, "interrupted", "turn_interrupted"):
                 raise
             await turns.begin(lane.turn_id, lane.session_id, level)
+
+    async def _session(
+        self, request: MessageRequest, session_id: SessionId
+    ) -> tuple[SessionRow, str | None]:
+        if _named_session(request) is not None:
+            session = await self._stores.sessions.get(session_id)
+            if request.workspace not in (None, session.workspace):
+                raise InvalidRequest(
+                    "a session stays in its workspace", where="workspace", remedy="leave it out"
+                )
+            return session, None
+        workspace = await self._stores.workspaces.get(request.workspace or DEFAULT)
+        cwd, warning = await asyncio.to_thread(
+            resolve_working_directory,
+            self._house.vault,
+            request.working_directory or workspace.folder,
+            self._house.policy().hidden,
+        )
+        trust = resolve_trust(request.trust_level, await self._floors.of(workspace.slug, cwd))
+        session = await self._stores.sessions.create(
+            NewSession(
+                id=session_id,
+                trust_level=trust.effective,
+                workspace=workspace.slug,
+                title=_title(request.message),
+                working_directory=str(cwd),
+                vault_root=str(self._house.vault),
+                model=request.model,
+            )
+        )
+        pointer = transcript_pointer(self._house.vault, cwd, session_id)
+        return (
+            await self._stores.sessions.update(session.id, transcript_path=str(pointer)),
+            warning,
+        )
+
+    async def _floors_of(self, session: SessionRow) -> tuple[Floor, ...]:
+        cwd, _ = resolve_working_directory(
+            self._house.vault, session.working_directory, self._house.policy().hidden
+        )
+        return await self._floors.of(session.workspace, cwd)
+
+    async def _facts(
+        self, session: SessionRow, policy: CompiledPolicy
+    ) -> tuple[SessionFacts, str | None]:
+        """The session as it is now, and a warning if its folder is no longer there."""
+        vault = self._house.vault
+        cwd, warning = resolve_working_directory(vault, session.working_directory, policy.hidden)
+        pointer = stored_pointer(session.transcript_path, session.id) or transcript_pointer(
+            vault, cwd, session.id
+        )
+        facts = SessionFacts(
+            session_id=session.id,
+            vault=PurePosixPath(vault),
+            level=session.trust_level,
+            floors=await self._floors.of(session.workspace, cwd),
+            workspace=session.workspace,
+            message_count=session.message_count,
+            tokens_used=session.tokens_used,
+            cost_usd=session.cost_usd,
+            transcript=pointer,
+            transcript_exists=False,
+            working_directory=cwd,
+        )
+        return facts, warning
+
+    async def _remembering(self, facts: SessionFacts, level: TrustLevel) -> SessionFacts:
+        """The facts with the transcript of this level's side, and what was said on the other."""
+        transcript = transcript_for(facts.transcript, level)
+        # A file that lies in the vault may have come with it: ours are those of sessions that our
+        # own log knows.
+        known = await self._log.last_seq(facts.session_id) > 0
+        exists = known and has_content(self._house.vault, transcript)
+        turns = await self._stores.turns.of_session(facts.session_id)
+        past = [PastTurn(turn.id, turn.trust_level) for turn in turns]
+        missed = missed_turns(past, level, resumes=exists)
+        spoken = await self._log.of_types(facts.session_id, SPOKEN) if missed else []
+        said = [orjson.loads(record.data) for record in spoken if record.turn_id in missed]
+        return replace(
+            facts, transcript=transcript, transcript_exists=exists, earlier=earlier(said)
+        )
 
     async def _play(self, plan: TurnPlan, runtime: Runtime, lane: Lane) -> None:
         heard = Heard()
@@ -317,6 +430,14 @@ class Conversations:
         )
 
 
+def _named_session(request: MessageRequest) -> SessionId | None:
+    if request.session_id in (None, "", "new"):
+        return None
+    if not is_session_id(request.session_id):
+        raise SessionNotFound("no session has this id", where=request.session_id)
+    return SessionId(request.session_id)
+
+
 def _note_end(plan: TurnPlan, words: LastWords, seconds: float) -> None:
     known = fields(
         trust=plan.run.level.value,
@@ -325,6 +446,11 @@ def _note_end(plan: TurnPlan, words: LastWords, seconds: float) -> None:
         duration_ms=round(seconds * 1000),
     )
     logger.info("turn ended", extra=known)
+
+
+def _title(message: str) -> str:
+    line = next((line.strip() for line in message.splitlines() if line.strip()), "")
+    return line if len(line) <= _TITLE_CHARS else line[: _TITLE_CHARS - 1] + "…"
 
 
 def _terms(policy: CompiledPolicy, level: TrustLevel) -> Terms:

@@ -28,7 +28,7 @@ from supervisor.events.schema import (
 )
 from supervisor.ids import SessionId, TurnId, new_session_id, new_turn_id
 from supervisor.observability.health import Check, Readiness
-from supervisor.sessions.records import MessageRequest, TurnStarted
+from supervisor.sessions.conversations import MessageRequest, TurnStarted
 from supervisor.settings import Settings
 from supervisor.storage.database import Database
 from supervisor.storage.session_row import NewSession
