@@ -1,0 +1,92 @@
+"""What a shell would start: one simple command with its words, redirects and circumstances."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from supervisor.policy.bash.value import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The part of the call's command that something came from: offsets into its text.
+
+    A text inside a text (`bash -c '…'`) reports the outer word that holds it.
+    """
+
+    start: int
+    end: int
+
+
+class Direction(StrEnum):
+    """What a redirect does with its target."""
+
+    READ = "read"
+    WRITE = "write"
+    APPEND = "append"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """A file that the shell opens for a command (here-documents are `Invocation.stdin`)."""
+
+    direction: Direction
+    target: Value
+    part: Part
+    descriptor: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stdin:
+    """What a command may read from its standard input, where that isn't the terminal's.
+
+    `text` is all of it, as far as it can be told; `sources` are the programs that feed it through
+    a pipe or a substitution, `path` the file behind `<`.
+    """
+
+    text: Value
+    sources: tuple[str, ...] = ()
+    path: Value | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """One simple command.
+
+    `argv[0]` is the program; `argv` is empty where there are only assignments and redirects.
+    `environment` are the assignments before it and the exported variables of the call.
+    `cwd` is where it runs: absolute, or with a hole if it can't be told. `feeds` are the programs
+    that read its output. `builtin` says that the shell itself does it, and that the reader has
+    taken its effect on the shell into account (`cd`, `export`, `set`, …).
+    """
+
+    argv: tuple[Value, ...]
+    cwd: Value
+    part: Part
+    redirects: tuple[Redirect, ...] = ()
+    environment: tuple[tuple[str, Value], ...] = ()
+    stdin: Stdin | None = None
+    feeds: tuple[str, ...] = ()
+    builtin: bool = False
+    background: bool = False
+    in_endless_loop: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unresolved:
+    """Something in a command that can't be told without running it, and where it stands."""
+
+    reason: str
+    part: Part
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """All that a script would start, as far as it can be told.
+
+    `unresolved` is what can't be told; `bombs` are the parts that start themselves without end.
+    """
+
+    invocations: tuple[Invocation, ...] = ()
+    unresolved: tuple[Unresolved, ...] = ()
+    bombs: tuple[Part, ...] = field(default=())
