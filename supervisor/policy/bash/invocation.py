@@ -58,6 +58,7 @@ class Invocation:
     `cwd` is where it runs: absolute, or with a hole if it can't be told. `feeds` are the programs
     that read its output. `builtin` says that the shell itself does it, and that the reader has
     taken its effect on the shell into account (`cd`, `export`, `set`, …).
+    `substitutions` tells for a place in `argv` that holds a `<(…)` what is read from it.
     """
 
     argv: tuple[Value, ...]
@@ -70,6 +71,7 @@ class Invocation:
     builtin: bool = False
     background: bool = False
     in_endless_loop: bool = False
+    substitutions: tuple[tuple[int, Stdin], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,94 @@
+"""What only shows once all commands of a call are seen together."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from supervisor.policy.bash.effect import Act, Effect
+from supervisor.policy.bash.invocation import Invocation
+from supervisor.policy.bash.redirects import NETWORK
+from supervisor.policy.bash.use import RUN
+
+_SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash", "mksh", "fish", "csh"})
+_NETWORK: Final = frozenset(
+    {"nc", "ncat", "netcat", "socat", "telnet", "nc.traditional", "nc.openbsd",
+     "websocat", "chisel"}
+)  # fmt: skip
+
+
+def aftermath(effects: Sequence[Effect], seen: Sequence[Invocation]) -> list[Effect]:
+    """The effects, with those that come from commands working together."""
+    found = list(effects)
+    found.extend(_remote_shells(seen))
+    written = {
+        text.text
+        for each in effects
+        if each.act is Act.WRITE and each.target is not None
+        for text in each.target.texts
+    }
+    if written:
+        found.extend(_own_scripts(found, written))
+    return found
+
+
+def _base(invocation: Invocation) -> str:
+    return invocation.argv[0].texts[0].text.rpartition("/")[2] if invocation.argv else ""
+
+
+def _remote_shells(seen: Sequence[Invocation]) -> list[Effect]:
+    """Shells whose input or output is the network."""
+    tied = any(
+        NETWORK.match(each.target.texts[0].text)
+        for invocation in seen
+        for each in invocation.redirects
+    )
+    network = set(_NETWORK)
+    if any(_base(each) == "openssl" and len(each.argv) > 1 and each.argv[1].only == "s_client"
+           for each in seen):  # fmt: skip
+        network.add("openssl")
+    found = []
+    for each in seen:
+        if _base(each) not in _SHELLS:
+            continue
+        texts = [word.texts[0].text for word in each.argv[1:]]
+        runs_text = any(text[:1] == "-" and text[:2] != "--" and "c" in text for text in texts)
+        own = any(NETWORK.match(one.target.texts[0].text) for one in each.redirects)
+        sources = each.stdin.sources if each.stdin is not None else ()
+        fed = any(name.rpartition("/")[2] in network for name in sources)
+        feeds = any(name.rpartition("/")[2] in network for name in each.feeds)
+        open_ended = each.stdin is not None and not each.stdin.text.known
+        if own or (not runs_text and (fed or feeds or (tied and open_ended))):
+            found.append(
+                Effect(Act.REMOTE_SHELL, _base(each), each.part, "hands a shell to the network")
+            )
+    return found
+
+
+def _own_scripts(effects: Sequence[Effect], written: set[str]) -> list[Effect]:
+    """Scripts that the same call writes and runs: what is in them then can't be read."""
+    found = []
+    for each in effects:
+        if each.act is Act.EXECUTE and each.words:
+            name = each.words[0]
+            ran = {name} if "/" in name else set()
+            ran.update(word for word in each.words[1:3] if each.program != name)
+            hit = {
+                text
+                for text in written
+                if text.removeprefix("./") in {one.removeprefix("./") for one in ran}
+            }
+        elif each.act is Act.READ and each.reason == RUN:
+            texts = (
+                {one.text.removeprefix("./") for one in each.target.texts} if each.target else set()
+            )
+            hit = {text for text in written if text.removeprefix("./") in texts}
+        else:
+            continue
+        if hit:
+            found.append(
+                replace(
+                    each, act=Act.UNKNOWN, reason="runs a file that the same call writes",
+                    target=None, words=(),
+                )
+            )  # fmt: skip
+    return found

@@ -1,0 +1,120 @@
+"""Options and operands → effects, by the roles that the table gives them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from supervisor.policy.bash.effect import Act
+from supervisor.policy.bash.files import arrive
+from supervisor.policy.bash.roles import joined, play
+from supervisor.policy.bash.table import Command, Does, Operands, Overlay, Role
+from supervisor.policy.bash.use import Use
+from supervisor.policy.bash.value import Value, known
+
+_FIRST: Final = frozenset({"cd", "only", "assign", "mount", "replace", "unset"})
+_ARRIVES: Final = frozenset({"dest", "to"})
+_PATHSPEC: Final = Role("pathspec")
+
+
+def apply(use: Use) -> None:
+    """All that a command does by its options, its operands and its nature."""
+    if "help" in use.tags:
+        return
+    command = use.command
+    operands, default, turn = command.operands, command.default, _NO_TURN
+    does: Iterable[Does] = command.does
+    if command.when:
+        operands, default, does, turn = _chosen(command, use.tags)
+    if use.parsed.values:
+        _options(use, turn)
+    if default is not None and len(use.parsed.operands) <= len(operands.front):
+        use.implied = True
+        play(use, turn.get(default[0].kind, default[0]), known(default[1]))
+        use.implied = False
+    _operands(use, operands, turn)
+    for each in does:
+        _natural(use, each)
+    if use.parsed.loose and command.runs:
+        use.unknown("a word that can't be told may be an option that writes or runs something")
+
+
+_NO_TURN: Final[Mapping[str, Role]] = {}
+
+
+def _options(use: Use, turn: Mapping[str, Role]) -> None:
+    """Values of options: first those that say what the others mean (`-C DIR`)."""
+    values = use.parsed.values
+    for option, value in values:
+        if option.role is not None and option.role.kind in _FIRST:
+            play(use, option.role, value)
+    for option, value in values:
+        role = option.role
+        if role is not None and role.kind not in _FIRST:
+            play(use, turn.get(role.kind, role), value)
+
+
+def _chosen(
+    command: Command, tags: set[str]
+) -> tuple[Operands, tuple[Role, str] | None, Iterable[Does], Mapping[str, Role]]:
+    """What holds under the tags that are set."""
+    operands, default = command.operands, command.default
+    does = list(command.does)
+    turn: dict[str, Role] = {}
+    for overlay in command.when:
+        if _fits(overlay, tags):
+            operands = overlay.operands or operands
+            default = overlay.default or default
+            does.extend(overlay.does)
+            turn.update(overlay.turn)
+    return operands, default, does, turn
+
+
+def _fits(overlay: Overlay, tags: set[str]) -> bool:
+    return overlay.needs <= tags and not (overlay.without & tags)
+
+
+def _natural(use: Use, does: Does) -> None:
+    """An effect that a command has by its nature."""
+    if does.act is Act.SEND:
+        use.send(None, does.reason)
+    else:
+        use.emit(does.act, does.reason, severe=does.severe)
+
+
+def _operands(use: Use, operands: Operands, turn: Mapping[str, Role]) -> None:
+    words: Sequence[Value] = use.parsed.operands
+    if not words:
+        return
+    front, back = operands.front, operands.back
+    for role, value in zip(front, words, strict=False):
+        play(use, turn.get(role.kind, role), value)
+    rest = words[len(front) :]
+    if not rest:
+        return
+    middle = operands.middle
+    if "into" in use.tags:
+        back = ()
+    count = len(back) if back and (len(rest) > len(back) or middle is None) else 0
+    inner, last = rest[: len(rest) - count], rest[len(rest) - count :]
+    if middle is not None and inner:
+        _middle(use, turn.get(middle.kind, middle), inner)
+    for role, value in zip(back, last, strict=False):
+        actual = turn.get(role.kind, role)
+        if actual.kind in _ARRIVES:
+            arrive(use, actual.kind, value, inner)
+        else:
+            play(use, actual, value)
+
+
+def _middle(use: Use, role: Role, words: Sequence[Value]) -> None:
+    if role.kind == "command":
+        use.start(words)
+    elif role.kind == "line":
+        use.script(joined(words))
+    elif role.kind == "revision" and use.parsed.before is not None:
+        # git's operands are revisions before `--`, and paths after it.
+        skipped = len(use.parsed.operands) - len(words)
+        for at, value in enumerate(words, skipped):
+            play(use, _PATHSPEC if at >= use.parsed.before else role, value)
+    elif role.kind != "text":
+        for value in words:
+            play(use, role, value)

@@ -1,0 +1,33 @@
+"""Code in a command's words, by its language."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from supervisor.policy.bash.little_languages import LITTLE
+from supervisor.policy.bash.other_code import other_code
+from supervisor.policy.bash.python_code import python_code
+from supervisor.policy.bash.use import Use
+from supervisor.policy.bash.value import HOLE, Value
+
+LONGEST: Final = 16_000
+"""Characters of code that are looked at; beyond, it is unknown."""
+_MOST: Final = 8
+_BIG: Final[Mapping[str, Callable[[Use, str], None]]] = {"python": python_code}
+
+
+def run_code(use: Use, language: str, value: Value) -> None:
+    """What the code does, as far as its calls can be recognised."""
+    read = _BIG.get(language) or LITTLE.get(language)
+    for each in value.texts[:_MOST]:
+        code = each.text
+        if HOLE in code:
+            use.unknown("runs code that can't be told before it runs")
+            if not code.strip(HOLE):
+                continue
+        if len(code) > LONGEST:
+            use.unknown("runs code that is too long to be read")
+            continue
+        if read is not None:
+            read(use, code)
+        else:
+            other_code(use, language, code)

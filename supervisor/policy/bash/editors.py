@@ -1,0 +1,84 @@
+"""Orders for editors, pagers and debuggers: what they run, read and write."""
+
+import re
+from typing import Final
+
+from supervisor.policy.bash.databases import takes_orders
+from supervisor.policy.bash.effect import Act
+from supervisor.policy.bash.use import Use
+from supervisor.policy.bash.value import known
+
+_EX_RUNS: Final = re.compile(r"^[\s:%\d,.$'<>]*(?:r(?:ead)?\s*|w(?:rite)?\s+)?!\s*(.*)$", re.DOTALL)
+_EX_FILES: Final = re.compile(
+    r"^[\s:%\d,.$'<>]*(r(?:ead)?|e(?:dit)?|w(?:rite)?|sav(?:eas)?|so(?:urce)?|tabe(?:dit)?|sp(?:lit)?"
+    r"|vs(?:plit)?|n(?:ext)?|wq|x|f(?:ile)?)!?\s+(?:>>\s*)?(\S.*)$"
+)
+_EX_CODE: Final = re.compile(
+    r"^[\s:%\d,.$]*(?:(py(?:thon)?[3x]?|pyx)|(perl|rub(?:y)?|lua|tcl|mz(?:scheme)?))(?:do|file|f)?\s+(.*)$",
+    re.DOTALL,
+)
+_EX_PLAIN: Final = re.compile(
+    r"^[\s:%\d,.$'<>+-]*(?:q(?:a|uit)?!?|wqa?!?|x|w|wa|p|pr(?:int)?|nu(?:mber)?|\d*|se(?:t)?\s.*|n|N|j|d"
+    r"|syn\w*\s.*|noh\w*|norm\w*!?\s[^:!]*|s(?:ubstitute)?/.*|g!?/[^/]*/[pd]|v/[^/]*/[pd]|/.*|\?.*|P|=|a|i|c|\.)\s*$"
+)
+
+
+def vim(use: Use, code: str) -> None:
+    """Commands of vim, ex and ed: `!`, files, other languages; the rest is unknown."""
+    for line in re.split(r"[|\n](?!\|)", code):
+        if not line.strip():
+            continue
+        run, file, script = _EX_RUNS.match(line), _EX_FILES.match(line), _EX_CODE.match(line)
+        called = re.search(r"\bsystem(?:list)?\s*\(\s*['\"]([^'\"]*)['\"]", line)
+        if run:
+            use.script(known(run[1]))
+        elif called:
+            use.script(known(called[1]))
+        elif file:
+            _ex_file(use, file[1], file[2].strip())
+        elif script:
+            from supervisor.policy.bash.code import run_code  # noqa: PLC0415 - code knows us
+
+            language = "python" if script[1] else (script[2] or "")[:4].replace("rub", "ruby")
+            run_code(use, language.replace("rubyy", "ruby"), known(script[3]))
+        elif not _EX_PLAIN.match(line):
+            use.unknown("gives an editor orders that aren't known here")
+
+
+def _ex_file(use: Use, kind: str, name: str) -> None:
+    if kind[:1] in {"w", "x"} or kind.startswith("sav"):
+        if name not in {"/dev/stdout", "/dev/null", "/dev/tty"}:
+            use.emit(Act.WRITE, "is written by an editor", known(name))
+    elif kind.startswith("so"):
+        takes_orders(use, name)
+    elif name not in {"/dev/stdin", "/dev/null"}:
+        use.emit(Act.READ, "is read by an editor", known(name))
+
+
+def ed(use: Use, code: str) -> None:
+    """Commands of `ed`, a line each."""
+    vim(use, code.replace("|", " "))
+
+
+def less(use: Use, code: str) -> None:
+    """Commands of `less` behind `+`."""
+    for found in re.finditer(r"[!#|]\s*(.*)", code):
+        use.script(known(found[1]))
+    for found in re.finditer(r":e\s*(\S+)|[sE]\s+(\S+)$", code):
+        use.emit(Act.READ, "is read", known(found[1] or found[2]))
+
+
+_GDB_RUNS: Final = re.compile(
+    r"\s*(python|py|pi|python-interactive|script|guile|gu|source|call|print|p|run|r|start|compile"
+    r"|eval|command|expr)\b"
+)
+
+
+def gdb(use: Use, code: str) -> None:
+    """Commands of gdb and lldb."""
+    found = re.match(r"\s*(?:!|shell\b|sh\b|pipe\b|\||platform\s+shell\b|make\b)\s*(.*)", code)
+    if found:
+        use.script(known(found[1]))
+        return
+    if _GDB_RUNS.match(code):
+        use.unknown("gives a debugger orders that run code")

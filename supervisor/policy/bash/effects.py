@@ -1,0 +1,318 @@
+"""A command of a shell → its effects: read, looked up in the table, and followed where it leads."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from supervisor.policy.bash.aftermath import aftermath
+from supervisor.policy.bash.apply import apply
+from supervisor.policy.bash.carried import perhaps_carries
+from supervisor.policy.bash.containers import elsewhere
+from supervisor.policy.bash.effect import Act, Analysis, Effect, ShellContext
+from supervisor.policy.bash.feeders import filled
+from supervisor.policy.bash.invocation import Invocation, Part, Reading
+from supervisor.policy.bash.kept_scripts import KeptScripts
+from supervisor.policy.bash.options import Parsed, parse
+from supervisor.policy.bash.places import join
+from supervisor.policy.bash.read import Budget, Shell, read_script
+from supervisor.policy.bash.readers import READ_BY
+from supervisor.policy.bash.redirects import redirects, variables
+from supervisor.policy.bash.table import Command, CommandTable, Operands, Role
+from supervisor.policy.bash.use import Use, plain_words
+from supervisor.policy.bash.value import HOLE, Text, Value, known
+
+DEEPEST: Final = 16
+"""Texts within texts, and commands that start commands."""
+MOST_COMMANDS: Final = 3_000
+MOST_EFFECTS: Final = 20_000
+_MOST_VARIANTS: Final = 24
+_MOST_FEEDERS: Final = 8
+_UNKNOWN_PROGRAM: Final = Command(Operands(middle=Role("doubt")))
+
+
+def analyse(command: str, context: ShellContext, table: CommandTable) -> Analysis:
+    """What the command does, as far as that can be told; never raises, and ends in bounded time."""
+    look = _Look(context, table)
+    part = Part(0, len(command))
+    try:
+        look.read(read_script(command, Shell.fresh(context), look.budget))
+    except RecursionError:
+        look.limit(part, "nested too deeply to be followed")
+    effects = aftermath(look.effects, look.seen)
+    if look.repeats:
+        effects = list(dict.fromkeys(effects))
+    return Analysis(tuple(effects), look.complete, tuple(look.notes))
+
+
+class _Look:
+    """The analysis of one call, while it goes on."""
+
+    def __init__(self, context: ShellContext, table: CommandTable) -> None:
+        self.table = table
+        self.context = context
+        self.home = context.home
+        self.budget = Budget()
+        self.effects: list[Effect] = []
+        self.seen: list[Invocation] = []
+        self.complete = True
+        self.repeats = False
+        """Whether the same command may have been looked at more than once."""
+        self.notes: list[str] = []
+        self.kept = KeptScripts()
+        self._outer: list[list[Effect]] = []
+        self._depth = 0
+
+    def add(self, effect: Effect) -> None:
+        """Adds an effect."""
+        self.effects.append(effect)
+
+    def feeders(self, invocation: Invocation) -> list[Invocation]:
+        """The commands of this call that feed this one, in the order of their text."""
+        stdin = invocation.stdin
+        if stdin is None:
+            return []
+        names = set(stdin.sources)
+        return [
+            each
+            for each in self.seen
+            if each.argv and each.argv[0].texts[0].text in names and invocation is not each
+        ][-_MOST_FEEDERS:]
+
+    def within(self, part: Part) -> list[Invocation]:
+        """The commands that stand inside of a part of the call, in the order of their text."""
+        return [
+            each
+            for each in self.seen[-_MOST_FEEDERS:]
+            if each.argv and part.start < each.part.start and each.part.end < part.end
+        ]
+
+    def aside(self) -> list[Effect]:
+        """From here on effects go into a new list; `back` ends that."""
+        self._outer.append(self.effects)
+        self.effects = []
+        return self.effects
+
+    def back(self) -> None:
+        """Effects go where they went before."""
+        self.effects = self._outer.pop()
+
+    def limit(self, part: Part, reason: str) -> None:
+        """Says once that the look was cut short."""
+        if self.complete:
+            self.complete = False
+            self.add(Effect(Act.UNKNOWN, "", part, reason))
+
+    def read(self, reading: Reading, around: Invocation | None = None) -> None:
+        """All that a script would start."""
+        for bomb in reading.bombs:
+            self.add(Effect(Act.EXHAUST, "", bomb, "starts itself without end"))
+        for each in reading.unresolved:
+            self.add(Effect(Act.UNKNOWN, "", each.part, each.reason))
+        for invocation in reading.invocations:
+            if around is not None:
+                invocation = _inside(invocation, around)  # noqa: PLW2901 - the same, placed
+            self.run(invocation)
+
+    def script(self, text: Value, around: Invocation, shell: str = "bash") -> None:
+        """Looks at text that a shell runs, in the circumstances of the command around it."""
+        if self._depth >= DEEPEST:
+            self.limit(around.part, "nested too deeply to be followed")
+            return
+        self._depth += 1
+        self.repeats = True
+        try:
+            if len(text.texts) > _MOST_VARIANTS:
+                self.limit(around.part, "runs too many texts to be followed")
+            state = self._shell(around)
+            for each in text.texts[:_MOST_VARIANTS]:
+                reading = read_script(each.text, state, self.budget, around.part)
+                if HOLE in each.text and not reading.unresolved:
+                    why = "runs text that can't be told before it runs"
+                    self.add(Effect(Act.UNKNOWN, shell, around.part, why, cwd=around.cwd))
+                self.read(reading, around)
+        finally:
+            self._depth -= 1
+
+    def _shell(self, around: Invocation) -> Shell:
+        """The state of a shell that a command starts; its words are the shell's arguments."""
+        variables = {name: known(text) for name, text in self.context.environment.items()}
+        variables.update(around.environment)
+        arguments = around.argv
+        return Shell(
+            around.cwd,
+            self.context.home,
+            variables,
+            positional=arguments[1:],
+            stdin=around.stdin,
+            name=arguments[0] if arguments else known("bash"),
+        )
+
+    def run(self, invocation: Invocation) -> None:
+        """Looks at one command, with its redirects and variables."""
+        if len(self.seen) >= MOST_COMMANDS or len(self.effects) >= MOST_EFFECTS:
+            self.limit(invocation.part, "starts too many commands to be followed")
+            return
+        if self._depth >= DEEPEST:
+            self.limit(invocation.part, "nested too deeply to be followed")
+            return
+        self.seen.append(invocation)
+        self._depth += 1
+        try:
+            argv = invocation.argv
+            if invocation.redirects or (argv and argv[0].texts[0].text == "tee"):
+                redirects(self, invocation)
+                self.kept.note(invocation)
+            if not argv:
+                return
+            if len(argv[0].texts) == 1 and argv[0].texts[0].pattern is None:
+                self._named(invocation, argv[0].texts[0].text)
+            else:
+                for name in self._names(argv[0]):
+                    self._named(replace(invocation, argv=(known(name), *argv[1:])), name)
+        finally:
+            self._depth -= 1
+
+    def _names(self, word: Value) -> Iterator[str]:
+        """The programs that a first word may name; a glob may name any that fits it."""
+        for each in word.texts:
+            if each.pattern is None:
+                yield each.text
+                continue
+            folder, slash, _ = each.text.rpartition("/")
+            fitting = glob_names(each.pattern.rpartition("/")[2], self.table.commands)
+            yield each.text
+            for name in fitting[:_MOST_VARIANTS]:
+                yield f"{folder}{slash}{name}"
+
+    def _named(self, invocation: Invocation, name: str) -> None:
+        if HOLE in name:
+            self._untold(invocation, name)
+        if invocation.environment:
+            variables(self, invocation, name)
+        command = self.table.find(name)
+        if command is None:
+            command = _UNKNOWN_PROGRAM
+        if command.plain or all(len(each.texts) == 1 for each in invocation.argv):
+            self._one(invocation, command, name)
+            return
+        self.repeats = True
+        for argv in _variants(invocation.argv):
+            self._one(replace(invocation, argv=argv), command, name)
+
+    def _untold(self, invocation: Invocation, name: str) -> None:
+        self.add(
+            Effect(
+                Act.UNKNOWN, name.replace(HOLE, "…"), invocation.part,
+                "which program runs can't be told before it runs", cwd=invocation.cwd,
+            )
+        )  # fmt: skip
+
+    def _one(self, invocation: Invocation, command: Command, name: str) -> None:
+        argv = invocation.argv
+        use = Use(self, invocation, command, name, invocation.cwd, Parsed())
+        for each in argv:
+            if each.from_data:
+                words = filled(use)
+                if words is not None:
+                    use.invocation = replace(invocation, argv=words)
+                    self.repeats = True
+                break
+        descend(use, command, use.argv)
+        harmless = use.command.harmless and "/" not in name
+        self.add(
+            Effect(
+                Act.EXECUTE, name, invocation.part, "is run", cwd=invocation.cwd,
+                words=(name, *plain_words(argv[1:])), harmless=harmless,
+            )
+        )  # fmt: skip
+        if "help" in use.tags:
+            return
+        if "/" in name:
+            text = self.kept.of(join(invocation.cwd, known(name)))
+            if text is not None:
+                self.script(text, use.within(argv))
+        if use.command is _UNKNOWN_PROGRAM:
+            perhaps_carries(use)
+        reader = use.command.reader
+        if reader is not None:
+            READ_BY[reader](use)
+        elif use.command.elsewhere:
+            elsewhere(use)
+        else:
+            apply(use)
+
+
+def descend(use: Use, command: Command, argv: Sequence[Value], at: int = 1) -> None:
+    """Parses the words down to the last subcommand."""
+    if not command.commands:
+        use.parsed = parse(command, argv, at)
+        return
+    values = []
+    tags: set[str] = set()
+    loose = False
+    other: Command | None = None
+    while True:
+        parsed = parse(command, argv, at, style="stop" if command.commands else None)
+        values.extend(parsed.values)
+        tags |= parsed.tags
+        if not command.commands or not parsed.operands or "help" in tags:
+            break
+        text = parsed.operands[0].texts[0].text
+        other = command.commands.get("*") or other
+        child = command.commands.get(text) or other
+        if child is None:
+            if HOLE in text:
+                loose = True
+            child = Command(Operands(middle=Role("doubt")), command.options)
+        at = len(argv) - len(parsed.operands) + 1
+        command = child
+    use.command, use.at = command, at
+    use.parsed = Parsed(values, parsed.operands, tags, parsed.before, parsed.loose or loose)
+    if loose:
+        use.unknown("which of its subcommands runs can't be told before it runs")
+
+
+def _inside(invocation: Invocation, around: Invocation) -> Invocation:
+    """A command of a nested text, with what it inherits from the command around it."""
+    if not (around.feeds or around.background or around.in_endless_loop):
+        return invocation
+    return replace(
+        invocation,
+        feeds=invocation.feeds or around.feeds,
+        background=invocation.background or around.background,
+        in_endless_loop=invocation.in_endless_loop or around.in_endless_loop,
+    )
+
+
+def _variants(argv: tuple[Value, ...]) -> Iterator[tuple[Value, ...]]:
+    """The words with one text each: all combinations if they are few, else each text once."""
+    product = 1
+    for each in argv:
+        product *= len(each.texts)
+    if product <= _MOST_VARIANTS:
+        yield from _combinations(argv)
+        return
+    for number in range(max(len(each.texts) for each in argv)):
+        yield tuple(_single(each, each.texts[number % len(each.texts)]) for each in argv)
+
+
+def _combinations(argv: tuple[Value, ...]) -> Iterator[tuple[Value, ...]]:
+    found: list[tuple[Value, ...]] = [()]
+    for each in argv:
+        found = [(*start, _single(each, text)) for start in found for text in each.texts]
+    yield from found
+
+
+def _single(value: Value, text: Text) -> Value:
+    return value if len(value.texts) == 1 else Value((text,), value.from_data)
+
+
+def glob_names(pattern: str, names: Sequence[str] | object) -> list[str]:
+    """The names of programs that a glob fits."""
+    from wcmatch import fnmatch  # noqa: PLC0415 - only calls with a glob for a program need it
+
+    known_names = list(names) if isinstance(names, (list, tuple, dict)) else []
+    fits, _ = fnmatch.translate(pattern, flags=fnmatch.B)
+    wanted = [re.compile(each) for each in fits]
+    return [each for each in known_names if any(one.match(each) for one in wanted)]

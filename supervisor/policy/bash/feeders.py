@@ -1,0 +1,135 @@
+"""What the program in front of `xargs` may print, where only its words tell: names of files."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from supervisor.policy.bash.find import found_by
+from supervisor.policy.bash.invocation import Invocation
+from supervisor.policy.bash.options import parse
+from supervisor.policy.bash.places import Found, join
+from supervisor.policy.bash.use import Use
+from supervisor.policy.bash.value import HOLE, Text, Value, known
+
+_ITEM: Final = Value((Text(HOLE, many=True),), from_data=True)
+_FILTERS: Final = frozenset({"grep", "egrep", "fgrep", "rg"})
+_PASSES: Final = frozenset({"sort", "uniq", "head", "tail", "cat", "shuf", "tac", "tee"})
+_LITERAL: Final = re.compile(r"(\^)?((?:[\w /@:=,%~-]|\\\.)+)(\$)?")
+
+
+def fed_items(use: Use) -> list[Value]:
+    """The items that a command gets through a pipe: files of a search, or names that fit."""
+    return items_of(use, use.look.feeders(use.invocation))
+
+
+def filled(use: Use) -> tuple[Value, ...] | None:
+    """The words of a command with what its one `$(…)` may print, if that can be told."""
+    argv = use.argv
+    holes = [
+        at
+        for at, each in enumerate(argv)
+        if each.from_data and each.texts[0].text == HOLE and each.texts[0].many
+    ]
+    if len(holes) != 1 or not holes[0]:
+        return None
+    part = use.invocation.part
+    inner = use.look.within(part)
+    if not inner:
+        return None
+    items = items_of(use, inner)
+    if items == [_ITEM]:
+        return None
+    return (*argv[: holes[0]], *items, *argv[holes[0] + 1 :])
+
+
+def items_of(use: Use, before: Sequence[Invocation]) -> list[Value]:
+    """What the last of some commands that feed each other may print, item by item."""
+    narrowed: str | None = None
+    for each in reversed(before):
+        name = each.argv[0].texts[0].text.rpartition("/")[2] if each.argv else ""
+        if name in _FILTERS and not _lists_files(use, each):
+            narrowed = narrowed or _pattern(use, each, name)
+        elif name not in _PASSES:
+            if name == "ls":
+                return _entries(use, each, narrowed)
+            found = _search(use, each, name)
+            return _narrow(found, narrowed) if found else _named(narrowed)
+    return _named(narrowed)
+
+
+def _named(pattern: str | None) -> list[Value]:
+    """A name that is told by a filter; `*` stands for what the filter leaves open."""
+    if pattern is None:
+        return [_ITEM]
+    if "*" in pattern:
+        return [Value((Text(HOLE, pattern),), from_data=True)]
+    return [known(pattern.replace("\\", ""))]
+
+
+def _narrow(found: list[Found], pattern: str | None) -> list[Value]:
+    if pattern is None:
+        return list(found)
+    name = pattern.rpartition("/")[2].replace("\\", "")
+    return [
+        Found(each.texts, each.from_data, each.start, each.names or (name,), each.whole)
+        for each in found
+    ]
+
+
+def _entries(use: Use, each: Invocation, pattern: str | None) -> list[Value]:
+    """What `ls` prints: names of entries, or the words themselves (`ls -d *`)."""
+    command = use.look.table.find("ls")
+    words = [] if command is None else parse(command, each.argv, 1).operands
+    return [*_named(pattern or "*"), *(word for word in words if word.only != ".")]
+
+
+def _search(use: Use, each: Invocation, name: str) -> list[Found]:
+    """The files that a search prints."""
+    if name in {"find", "gfind"}:
+        return found_by(each)
+    command = use.look.table.find(name)
+    if command is None or name not in {"fd", "fdfind", *_FILTERS}:
+        return []
+    parsed = parse(command, each.argv, 1)
+    tagged = "recursive" in parsed.tags or name in {"fd", "fdfind", "rg"}
+    if not tagged:
+        return []
+    names = tuple(
+        value.only
+        for option, value in parsed.values
+        if option.role is not None and option.role.kind == "only" and value.only
+    )
+    return [
+        Found((Text(HOLE),), from_data=False, start=join(each.cwd, start), names=names)
+        for start in parsed.operands[1:] or [known(".")]
+    ]
+
+
+def _lists_files(use: Use, each: Invocation) -> bool:
+    """Whether it prints names of files (`grep -l`), not lines of its input."""
+    command = use.look.table.find(each.argv[0].texts[0].text)
+    if command is None:
+        return False
+    parsed = parse(command, each.argv, 1)
+    return each.stdin is None or len(parsed.operands) > 1 or "recursive" in parsed.tags
+
+
+def _pattern(use: Use, each: Invocation, name: str) -> str | None:
+    """What its lines hold, as a glob, if its expression is made of plain letters."""
+    command = use.look.table.find(name)
+    if command is None:
+        return None
+    parsed = parse(command, each.argv, 1)
+    texts = [word.texts[0].text for word in each.argv[1:]]
+    if any(re.fullmatch(r"-\w*[vcqLo]\w*|--invert-match|--count", text) for text in texts):
+        return None
+    words = parsed.operands[:1] or [value for _, value in parsed.values][:1]
+    text = words[0].only if words else None
+    if text is None:
+        return None
+    if name == "fgrep" or any(re.fullmatch(r"-\w*F\w*", each) for each in texts):
+        text = text.replace(".", "\\.")
+    found = _LITERAL.fullmatch(text)
+    if found is None:
+        return None
+    return f"{'' if found[1] else '*'}{found[2]}{'' if found[3] else '*'}"

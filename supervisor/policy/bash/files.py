@@ -1,0 +1,137 @@
+"""Words that name files: listed, read, written, removed, copied to."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from supervisor.policy.bash import network
+from supervisor.policy.bash.effect import Act
+from supervisor.policy.bash.places import Found, below, last_names, surely_folder
+from supervisor.policy.bash.use import IN_DOUBT, NO_FILES, Use
+from supervisor.policy.bash.value import Value
+
+_MOST_SOURCES: Final = 64
+_STREAMS: Final = ("/dev/fd/", "/proc/self/fd/")
+_OCTAL_WITH_ID: Final = re.compile(r"=?0*[2-7][0-7]{3}")
+_LETTERS_WITH_ID: Final = re.compile(r"[ugoa]*[+=][rwxXt]*s")
+
+
+def is_stream(value: Value) -> bool:
+    """Whether it is a standard stream, or a device that is no file."""
+    if len(value.texts) != 1:
+        return False
+    text = value.texts[0].text
+    return text in {"", "-"} or text in NO_FILES or text.startswith(_STREAMS)
+
+
+def _act(use: Use, act: Act, reason: str, value: Value, *, deep: bool | None = None) -> None:
+    if not is_stream(value):
+        recursive = "recursive" in use.tags if deep is None else deep
+        use.emit(act, reason, value, recursive=recursive)
+
+
+def listed(use: Use, value: Value) -> None:
+    """Its name or attributes are shown."""
+    _act(use, Act.LIST, "is listed", value)
+
+
+def read(use: Use, value: Value) -> None:
+    """A file that is read."""
+    _act(use, Act.READ, "is read", value)
+
+
+def tree(use: Use, value: Value) -> None:
+    """A file or folder that is read with all below it."""
+    _act(use, Act.READ, "is read with all below it", value, deep=True)
+
+
+def write(use: Use, value: Value) -> None:
+    """A file that is written."""
+    _act(use, Act.WRITE, "is written", value, deep=False)
+
+
+def edit(use: Use, value: Value) -> None:
+    """A file that is read and written in place."""
+    read(use, value)
+    write(use, value)
+
+
+def delete(use: Use, value: Value) -> None:
+    """A file that is removed."""
+    _act(use, Act.DELETE, "is removed", value)
+
+
+def wipe(use: Use, value: Value) -> None:
+    """A file or device whose content is destroyed."""
+    write(use, value)
+    _act(use, Act.DELETE, "loses its content", value)
+
+
+def move(use: Use, value: Value) -> None:
+    """A file or folder that is read, and removed from its place."""
+    tree(use, value)
+    _act(use, Act.DELETE, "is moved away", value, deep=True)
+
+
+def mode(use: Use, value: Value) -> None:
+    """A file whose permissions, owner or attributes change."""
+    _act(use, Act.CHANGE_MODE, "gets other permissions", value)
+
+
+def link(use: Use, value: Value) -> None:
+    """A file that gets another name."""
+    _act(use, Act.LINK, "gets another name", value, deep=False)
+
+
+def disk(use: Use, value: Value) -> None:
+    """A device that is formatted, partitioned or wiped."""
+    use.emit(Act.OVERWRITE_DISK, "is formatted, partitioned or wiped", value)
+
+
+def into(use: Use, value: Value) -> None:
+    """The folder that the sources, or files of other names, are put into."""
+    use.tags.add("into")
+    if use.command.operands.back:
+        arrive(use, "dest", value, use.parsed.operands)
+    else:
+        use.emit(Act.WRITE, "files are put into it", value, recursive=True)
+
+
+def lone_destination(use: Use, value: Value) -> None:
+    """A destination whose sources aren't known."""
+    arrive(use, "to", value, ())
+
+
+def arrive(use: Use, kind: str, place: Value, sources: Sequence[Value]) -> None:
+    """Something is copied to a file, or into a folder of this name."""
+    if kind == "to" and network.is_remote(place):
+        network.sent_to(use, place)
+        return
+    names = [name for each in sources for name in _names(each)]
+    sure = surely_folder(place) or len(sources) > 1 or "into" in use.tags
+    recursive = "recursive" in use.tags
+    if "removes" in use.tags and "dry" not in use.tags:
+        use.emit(Act.DELETE, "loses what the source doesn't have", place, recursive=True)
+    if not sure or not names:
+        use.emit(Act.WRITE, "is written", place, recursive=recursive and not sure)
+    for name in dict.fromkeys(names[:_MOST_SOURCES]):
+        use.emit(
+            Act.WRITE,
+            "is written" if sure else IN_DOUBT,
+            below(place, name),
+            recursive=recursive and sure,
+        )
+
+
+def _names(source: Value) -> tuple[str, ...]:
+    if isinstance(source, Found):
+        return ()
+    return tuple(name.rpartition(":")[2] for name in last_names(source))
+
+
+def set_user_id(use: Use, value: Value) -> None:
+    """A mode: with a set-user-id or set-group-id bit it is a change of the system."""
+    for each in value.texts:
+        letters = any(_LETTERS_WITH_ID.match(clause) for clause in each.text.split(","))
+        if letters or _OCTAL_WITH_ID.fullmatch(each.text):
+            use.emit(Act.SYSTEM, "lets a file run with its owner's rights")

@@ -1,0 +1,130 @@
+"""Shells and interpreters: code in their words, from their input, or in a file that they run."""
+
+import re
+from typing import Final
+
+from supervisor.policy.bash.apply import apply
+from supervisor.policy.bash.code import run_code
+from supervisor.policy.bash.invocation import Stdin
+from supervisor.policy.bash.makefile import makefile
+from supervisor.policy.bash.places import join
+from supervisor.policy.bash.roles import option_values, play_as
+from supervisor.policy.bash.use import Use, substituted
+from supervisor.policy.bash.value import HOLE, Value, known
+
+_INPUTS: Final = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
+_OTHER_SHELLS: Final = frozenset({"fish", "csh", "tcsh", "nu", "xonsh", "elvish"})
+_SIMPLE: Final = re.compile(r"[\w\s./~:=@,%+'\"-]*")
+
+
+def shell(use: Use) -> None:
+    """`sh [-c TEXT [NAME [ARG…]]] [FILE [ARG…]]`, or text from its input."""
+    for option, value in use.parsed.values:
+        if option.role is not None and option.role.kind != "text":
+            play_as(use, option.role.kind, value)
+    words = use.parsed.operands
+    if "help" in use.tags:
+        return
+    if "command" in use.tags and words:
+        _text(use, words[0])
+    elif words and "input" not in use.tags and words[0].only not in _INPUTS:
+        given = substituted(use, words[0])
+        if given is not None:
+            _from_input(use, given)
+        else:
+            play_as(use, "script", words[0])
+            text = use.look.kept.of(join(use.cwd, words[0]))
+            if text is not None:
+                use.look.script(text, use.within(tuple(words)), use.base)
+    else:
+        _from_input(use, use.invocation.stdin)
+
+
+def _text(use: Use, text: Value) -> None:
+    name = use.base
+    if name in _OTHER_SHELLS and not all(_SIMPLE.fullmatch(each.text) for each in text.texts):
+        use.unknown(f"runs text of {name}, which is read as if it were bash")
+    arguments = use.parsed.operands[1:]
+    use.look.script(text, use.within(tuple(arguments)), name)
+
+
+def _from_input(use: Use, stdin: Stdin | None) -> None:
+    if stdin is None:
+        return
+    if stdin.text.known:
+        use.look.script(stdin.text, use.within((), stdin=False), use.base)
+    else:
+        use.unknown(_fed(stdin.sources))
+        if any(each.text.strip(HOLE) for each in stdin.text.texts):
+            use.look.script(stdin.text, use.within((), stdin=False), use.base)
+
+
+def _fed(sources: tuple[str, ...]) -> str:
+    names = ", ".join(dict.fromkeys(each for each in sources if HOLE not in each))
+    return f"runs what {names} prints" if names else "runs text from its input that can't be told"
+
+
+def interpreter(use: Use) -> None:  # noqa: C901 - one case a place of the code
+    """Code behind an option, a module, a file, or code from its input."""
+    language = next((tag[3:] for tag in use.tags if tag.startswith("in:")), "")
+    words = use.parsed.operands
+    if "help" in use.tags:
+        return
+    if "code" in use.tags or "module" in use.tags:
+        apply(use)
+        if "module" in use.tags:
+            _module(use)
+        return
+    stdin = substituted(use, words[0]) if words else None
+    if words and stdin is None and words[0].only not in _INPUTS:
+        apply(use)
+        text = use.look.kept.of(join(use.cwd, words[0]))
+        if text is not None:
+            run_code(use, language, text)
+        return
+    for option, value in use.parsed.values:
+        if option.role is not None and option.role.kind not in {"text", "code"}:
+            play_as(use, option.role.kind, value)
+    for word in words[1:]:
+        play_as(use, "doubt", word)
+    stdin = stdin or use.invocation.stdin
+    if stdin is None:
+        return
+    if not stdin.text.known:
+        use.unknown(_fed(stdin.sources))
+    if any(each.text.strip(HOLE) for each in stdin.text.texts):
+        run_code(use, language, stdin.text)
+
+
+def _module(use: Use) -> None:
+    """`python -m MODULE`: those that send, run or show what their words name."""
+    calls = use.look.table.languages["python-modules"].calls
+    for value in option_values(use, "module"):
+        roles = calls.get(value.only or "", ())
+        if value.only is None:
+            use.unknown("runs a module that can't be told before it runs")
+        for kind in roles[:1]:
+            if kind == "host":
+                use.send(None, "serves files to the network")
+            else:
+                for word in use.parsed.operands:
+                    play_as(use, kind, word)
+
+
+def make(use: Use) -> None:
+    """Targets and variables; a makefile from the input is read, one on the disk isn't."""
+    apply(use)
+    stdin = use.invocation.stdin
+    for value in option_values(use, "script"):
+        given = substituted(use, value) or (stdin if value.only in _INPUTS else None)
+        if given is not None:
+            if not given.text.known:
+                use.unknown("runs a makefile that can't be told before it runs")
+            for each in given.text.texts:
+                makefile(use, each.text)
+    for word in use.parsed.operands:
+        name, equals, text = word.texts[0].text.partition("=")
+        if equals and name.rstrip(":") in {"SHELL", ".SHELLFLAGS", "MAKEFLAGS"}:
+            use.unknown(f"{name} changes what runs the recipes")
+            if name.rstrip(":") == "SHELL":
+                use.start([known(text)], stdin=False)

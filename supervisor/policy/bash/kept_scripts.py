@@ -1,0 +1,54 @@
+"""Files that a call writes and runs itself: their text is known, as far as what was printed is."""
+
+from typing import Final
+
+from supervisor.policy.bash.invocation import Direction, Invocation
+from supervisor.policy.bash.places import flat, join
+from supervisor.policy.bash.shell.outputs import printed
+from supervisor.policy.bash.value import HOLE, Value, known
+
+_MOST: Final = 32
+
+
+class KeptScripts:
+    """Texts that commands of a call put into files, by the files' absolute paths."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    def note(self, invocation: Invocation) -> None:
+        """Remembers what a command's output or `tee` leaves in files."""
+        if len(self._texts) >= _MOST:
+            return
+        words = [each.only for each in invocation.argv]
+        given = invocation.stdin.text.only if invocation.stdin is not None else None
+        if words and words[0] == "tee" and given is not None:
+            for each in invocation.argv[1:]:
+                self._put(join(invocation.cwd, each), given, append="-a" in words)
+        for redirect in invocation.redirects:
+            if redirect.direction is Direction.READ or redirect.descriptor not in {None, 1}:
+                continue
+            text = ""
+            if words:
+                text = _output([each for each in words if each is not None], len(words), given)
+            place = join(invocation.cwd, redirect.target)
+            self._put(place, text, append=redirect.direction is Direction.APPEND)
+
+    def _put(self, place: Value, text: str, *, append: bool) -> None:
+        path = place.only
+        if path is not None and path.startswith("/"):
+            key = flat(path)
+            self._texts[key] = self._texts.get(key, "") + text if append else text
+
+    def of(self, place: Value) -> Value | None:
+        """The text of a file, if this call wrote it."""
+        path = place.only
+        if path is None or not path.startswith("/") or not self._texts:
+            return None
+        text = self._texts.get(flat(path))
+        return None if text is None else known(text)
+
+
+def _output(words: list[str], count: int, given: str | None) -> str:
+    text = printed(words, given) if len(words) == count else None
+    return HOLE if text is None else text

@@ -1,0 +1,156 @@
+"""Little languages in a command's words, by their names in the table."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from supervisor.policy.bash import databases, editors
+from supervisor.policy.bash.awk import awk
+from supervisor.policy.bash.databases import takes_orders
+from supervisor.policy.bash.effect import Act
+from supervisor.policy.bash.makefile import makefile
+from supervisor.policy.bash.roles_of_code import secret_name
+from supervisor.policy.bash.sed import sed
+from supervisor.policy.bash.use import IN_DOUBT, Use
+from supervisor.policy.bash.value import HOLE, Text, Value, known
+
+
+def jq(use: Use, code: str) -> None:
+    """Filters of jq: `env` and `$ENV` show the environment."""
+    bare = re.sub(r'"(?:[^"\\]|\\.)*"', '""', code)
+    if re.search(r"(?<![.\w$])env\b(?!\s*:)|\$ENV\b(?!\.)", bare):
+        use.emit(Act.REVEAL, "prints the environment, which may hold secrets")
+    for found in re.finditer(r"(?:\$ENV|\benv)\.(\w+)", bare):
+        if secret_name(found[1]):
+            use.emit(Act.REVEAL, "prints the environment, which may hold secrets")
+    for found in re.finditer(r'\b(?:import|include)\s+"([^"]*)"', code):
+        use.emit(Act.READ, IN_DOUBT, known(found[1]))
+
+
+def yq(use: Use, code: str) -> None:
+    """Filters of yq: `env(NAME)`, `load("FILE")`."""
+    jq(use, re.sub(r"\benv\(\w+\)", "", code))
+    if len(use.parsed.operands) == 1 and re.fullmatch(r"[\w./-]*\.?[\w/-]+", code):
+        use.emit(Act.READ, IN_DOUBT, known(code))
+    for found in re.finditer(r"\bload\w*\(\s*\"([^\"]*)\"", code):
+        use.emit(Act.READ, "is read by a filter", known(found[1]))
+
+
+def expect(use: Use, code: str) -> None:
+    """Tcl of expect: what it spawns and runs; the dialogue itself can't be told."""
+    for found in re.finditer(r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)*([^\n;\]]+)", code):
+        use.script(known(found[1].replace("{", " ").replace("}", " ")))
+    for found in re.finditer(r"\bopen\s+[{\"]?([^\s\"}\]]+)", code):
+        use.emit(Act.READ, "is read by code", known(found[1]))
+    if re.search(r"\b(send|interact|eval|source|uplevel)\b|\$", code):
+        use.unknown("runs code that can't be read whole")
+
+
+_TCL_PLAIN: Final = re.compile(
+    r"^\s*(puts|set|expr|exec|open|file|glob|cd|pwd|source|if|while|for|foreach|string|list|lindex|incr|format|append|return|exit|read|gets|close|proc|info)\b|^\s*$"
+)
+
+
+def tcl(use: Use, code: str) -> None:
+    """Tcl: `exec`, `open`, `file delete`, `glob`, `source`."""
+    flat = code.replace("{", " ").replace("}", " ").replace('"', " ")
+    for found in re.finditer(r"\bexec\s+([^\]\n;]+)", flat):
+        use.script(known(found[1]))
+    for found in re.finditer(r"\bopen\s+(\|?[^\s\]]+)(?:\s+([\w+]+))?", flat):
+        if found[1].startswith("|"):
+            use.script(known(flat[found.start(1) + 1 :].partition("]")[0]))
+        else:
+            _tcl_open(use, found[1], found[2] or "r")
+    for found in re.finditer(r"\bfile\s+(delete|rename|copy)\s+((?:-\w+\s+)*)([^\]\n;]+)", flat):
+        _tcl_file(use, found[1], found[3].split(), deep="force" in found[2])
+    for found in re.finditer(r"\bsource\s+(\S+)", flat):
+        takes_orders(use, found[1].rstrip("]"))
+    if re.search(r"\$env\b|\benv\(|\barray\s+get\s+env", flat):
+        use.emit(Act.REVEAL, "prints the environment, which may hold secrets")
+    lines_of_it = re.split(r"[;\n]", re.sub(r"\[.*?\]", "x", flat))
+    if not all(_TCL_PLAIN.match(each) for each in lines_of_it):
+        use.unknown("runs code that can't be read whole")
+
+
+def _tcl_open(use: Use, name: str, mode: str) -> None:
+    if "r" in mode or "+" in mode:
+        use.emit(Act.READ, "is read by code", known(name))
+    if set("wa+") & set(mode):
+        use.emit(Act.WRITE, "is written by code", known(name))
+
+
+def _tcl_file(use: Use, verb: str, names: list[str], *, deep: bool) -> None:
+    for name in names:
+        act = Act.DELETE if verb == "delete" else Act.READ
+        use.emit(act, f"file {verb}", known(name), recursive=deep)
+    if verb != "delete" and names:
+        use.emit(Act.WRITE, "is written by code", known(names[-1]))
+
+
+def applescript(use: Use, code: str) -> None:
+    """AppleScript: `do shell script`, and orders to other programs."""
+    for found in re.finditer(r"do\s+shell\s+script\s+\"((?:[^\"\\]|\\.)*)\"", code):
+        use.script(known(found[1].replace('\\"', '"').replace("\\\\", "\\")))
+        if re.search(r"with\s+administrator\s+privileges", code):
+            use.emit(Act.ESCALATE, "runs with another user's rights")
+    if re.search(
+        r"\btell\s|\bdo\s+shell\s+script\s+[^\"]|\brun\s+script\b|\bload\s+script\b", code
+    ):
+        use.unknown("gives orders to other programs")
+
+
+def powershell(use: Use, code: str) -> None:
+    """PowerShell: commands that also stand in the table, else unknown."""
+    from supervisor.policy.bash.code import run_code  # noqa: PLC0415 - code knows us
+
+    run_code(use, "powershell-calls", known(code))
+    use.script(Value((Text(code),)))
+
+
+_FTP: Final = re.compile(r"(?:^|[;\n])\s*(m?put|reput|send|append|m?get|reget|recv)\s+([^\n;]+)")
+
+
+def ftp(use: Use, code: str) -> None:
+    """Orders for a file transfer: what is sent, what is kept, what `!` runs."""
+    for found in re.finditer(r"(?:^|[;\n])\s*!\s*([^\n]*)", code):
+        use.script(known(found[1]))
+    for found in _FTP.finditer(code):
+        words = [each for each in found[2].split() if not each.startswith("-")]
+        sends = found[1] in {"put", "mput", "reput", "send", "append"}
+        for word in words if found[1].startswith("m") else words[:1]:
+            if sends:
+                use.emit(Act.READ, "is sent", known(word))
+        if not sends and words:
+            use.emit(Act.WRITE, "is fetched", known(words[-1].rpartition("/")[2] or words[-1]))
+    if HOLE in code:
+        use.unknown("gives a file transfer orders that can't be told")
+
+
+def lines(use: Use, code: str) -> None:
+    """A file of commands a line each, that can't be told here."""
+    if HOLE not in code and code.strip():
+        use.unknown("gives orders that aren't known here")
+
+
+LITTLE: Final[Mapping[str, Callable[[Use, str], None]]] = {
+    "applescript": applescript,
+    "awk": awk,
+    "ed": editors.ed,
+    "expect": expect,
+    "ftp": ftp,
+    "gdb": editors.gdb,
+    "jq": jq,
+    "less": editors.less,
+    "lines": lines,
+    "make": makefile,
+    "mongo": databases.mongo,
+    "mysql": databases.mysql,
+    "powershell": powershell,
+    "psql": databases.psql,
+    "sed": sed,
+    "sql": databases.sql,
+    "sqlite": databases.sqlite,
+    "tcl": tcl,
+    "vim": editors.vim,
+    "yq": yq,
+}

@@ -1,0 +1,29 @@
+"""Makefiles that stand in the call: their recipes, and what they run while they are read."""
+
+import re
+from typing import Final
+
+from supervisor.policy.bash.use import Use
+from supervisor.policy.bash.value import HOLE, Text, Value
+
+_RECIPE: Final = re.compile(r"^\t(.*)$|^[^\t#=\n]*?:[^=\n]*?;(.*)$", re.MULTILINE)
+_DEFINED: Final = re.compile(r"^\s*(\w+)\s*[:?+]?=\s*(.*)$", re.MULTILINE)
+_EVALUATED: Final = re.compile(r"\$[({]shell\s+([^)}]*)[)}]|^\w+\s*!=\s*(.*)$", re.MULTILINE)
+_REFERENCE: Final = re.compile(r"\$[({](\w+)[)}]")
+
+
+def makefile(use: Use, text: str) -> None:
+    """What a makefile runs."""
+    text = text.replace("\\\n", " ")
+    names: dict[str, str] = dict(_DEFINED.findall(text))
+
+    def filled(match: re.Match[str]) -> str:
+        return names.get(match[1], HOLE)
+
+    for found in _EVALUATED.finditer(text):
+        use.script(Value((Text(found[1] or found[2]),)), stdin=False)
+    for found in _RECIPE.finditer(text):
+        line = (found[1] if found[1] is not None else found[2]).lstrip("@-+ ")
+        line = _REFERENCE.sub(filled, line.replace("$$", "\1")).replace("\1", "$")
+        if line:
+            use.script(Value((Text(line),)), stdin=False)

@@ -1,0 +1,164 @@
+"""Words that name hosts, addresses and what is sent to them."""
+
+import re
+from typing import Final
+
+from supervisor.policy.bash.effect import Act
+from supervisor.policy.bash.use import Use
+from supervisor.policy.bash.value import HOLE, Value, known
+
+_REMOTE: Final = re.compile(r"(?:[^/:\s]+@)?(?:\[[0-9A-Fa-f:]+\]|[^/:\s]+):(?!//)")
+"""`[user@]host:` of scp, rsync and git; a path with a `/` before the colon is here."""
+_DRIVE: Final = re.compile(r"[A-Za-z]:\\")
+
+
+def host(use: Use, value: Value) -> None:
+    """A host by its name: `[user@]host[:port]`; `+short` is an option of dig."""
+    if not value.texts[0].text.startswith("+"):
+        use.send(value)
+
+
+def url(use: Use, value: Value) -> None:
+    """An address; `file:` is a file here."""
+    for each in value.texts:
+        text = each.text
+        if text[:5].lower() == "file:":
+            path = re.sub(r"^file:(//(localhost)?)?(?=/|$)", "", text, flags=re.IGNORECASE)
+            use.emit(Act.READ, "is read by its address", known(path.partition("?")[0]))
+        else:
+            use.send(Value((each,), value.from_data))
+            if "saves" in use.tags:
+                _saved(use, text)
+
+
+def _saved(use: Use, address: str) -> None:
+    """What is fetched is kept under the last name of its address, unless an option names it."""
+    named = any(option.role and option.role.kind == "write" for option, _ in use.parsed.values)
+    path = address.partition("://")[2].partition("?")[0]
+    name = path.rpartition("/")[2] if "/" in path else ""
+    if name and not named and "into" not in use.tags:
+        use.emit(Act.WRITE, "is written", known(name))
+
+
+def is_remote(value: Value) -> bool:
+    """Whether the word names another machine (`host:path`, `rsync://…`)."""
+    text = value.texts[0].text
+    return "://" in text or bool(_REMOTE.match(text) and not _DRIVE.match(text))
+
+
+def sent_to(use: Use, value: Value) -> None:
+    """Files go to another machine."""
+    use.send(Value(value.texts, from_data=True), "sends files to another machine")
+
+
+def source(use: Use, value: Value) -> None:
+    """A file here, with all below it, or one on another machine."""
+    if is_remote(value):
+        use.send(value, "fetches from another machine")
+    else:
+        use.emit(Act.READ, "is copied", value, recursive="recursive" in use.tags)
+
+
+def repository(use: Use, value: Value) -> None:
+    """A repository: an address, `host:path`, a folder, or git's `ext::COMMAND`."""
+    for each in value.texts:
+        text = each.text
+        if text.startswith("ext::"):
+            use.script(known(text[5:]))
+        elif text.startswith("fd::"):
+            use.unknown("talks to an open descriptor")
+        elif "::" in text.partition("/")[0]:
+            use.unknown("runs a helper that the address names")
+        elif text[:5].lower() == "file:" or "://" in text or "@" in text.partition("/")[0]:
+            url(use, Value((each,), value.from_data))
+        elif _REMOTE.match(text) or HOLE in text:
+            use.send(Value((each,), value.from_data))
+        elif text.startswith(("/", ".", "~")) or "/" in text:
+            use.emit(Act.READ, "is read as a repository", Value((each,)), recursive=False)
+
+
+def data(use: Use, value: Value) -> None:
+    """Data that is sent: as it is, or `@FILE`; `name@FILE` where the tag says so."""
+    text = value.texts[0].text
+    name, at, path = text.partition("@")
+    if at and (not name or "encoded" in use.tags) and path and path != "-":
+        use.emit(Act.READ, "is sent", known(path))
+
+
+def form(use: Use, value: Value) -> None:
+    """`NAME=@FILE;type=…` or `NAME=<FILE`."""
+    text = value.texts[0].text
+    name, equals, content = text.partition("=")
+    if not equals and name[:1] in {"@", "<"}:
+        content = name
+    if content[:1] in {"@", "<"}:
+        for path in content[1:].partition(";")[0].split(","):
+            if path and path != "-":
+                use.emit(Act.READ, "is sent", known(path.strip('"')))
+
+
+def field_of(use: Use, value: Value) -> None:
+    """`NAME=VALUE`, `NAME@FILE`, `NAME=@FILE`, `NAME:=@FILE`."""
+    text = value.texts[0].text
+    found = re.match(r"[^=@:]*(?::=@|=@|:@|==@|@)(.+)", text)
+    if found and found[1] != "-":
+        use.emit(Act.READ, "is sent", known(found[1].partition(";")[0]))
+
+
+def field_file(use: Use, value: Value) -> None:
+    """`[NAME=]FILE`."""
+    name, equals, path = value.texts[0].text.partition("=")
+    use.emit(Act.READ, "is sent", known(path if equals else name))
+
+
+def data_file(use: Use, value: Value) -> None:
+    """`file://FILE`; all else is data."""
+    text = value.texts[0].text
+    if text.startswith(("file://", "fileb://")):
+        use.emit(Act.READ, "is sent", known(text.partition("://")[2]))
+
+
+_FILES_OF_SOCAT: Final = frozenset(
+    {
+        "file",
+        "open",
+        "gopen",
+        "create",
+        "creat",
+        "unix",
+        "unix-connect",
+        "unix-listen",
+        "unix-client",
+    }
+)
+_RUNS_OF_SOCAT: Final = frozenset({"exec", "system", "shell"})
+_NET_OF_SOCAT: Final = re.compile(
+    r"(?:tcp|udp|sctp|openssl|ssl|socks|proxy|dtls|ip|vsock)", re.IGNORECASE
+)
+
+
+def socket(use: Use, value: Value) -> None:
+    """An address of socat; a program at one end and the network at the other is a remote shell."""
+    words = [each.texts[0].text for each in use.parsed.operands]
+    text = value.texts[0].text
+    for half in text.split("!!"):
+        kind, _, rest = half.partition(":")
+        kind = kind.lower()
+        if kind in _RUNS_OF_SOCAT:
+            use.script(known(rest.partition(",")[0].strip("'\"")))
+            if any(_NET_OF_SOCAT.match(each) for each in words):
+                use.emit(Act.REMOTE_SHELL, "ties a program to the network")
+        elif kind in _FILES_OF_SOCAT or (not rest and "/" in kind):
+            path = rest or half
+            path = path.partition(",")[0]
+            use.emit(Act.READ, "is passed on", known(path))
+            use.emit(Act.WRITE, "may be written", known(path))
+        elif _NET_OF_SOCAT.match(kind):
+            pieces = rest.split(":")
+            use.send(known(pieces[0]) if "listen" not in kind and pieces[0] else None)
+
+
+def reverse(use: Use, value: Value) -> None:
+    """A program whose input and output go to the network (`nc -e`)."""
+    use.emit(Act.REMOTE_SHELL, "hands a program to the network")
+    use.script(value)

@@ -1,0 +1,200 @@
+"""A command's words → its options with their values, its operands, and the tags that both set."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from supervisor.policy.bash.places import Found
+from supervisor.policy.bash.table import Command, Option
+from supervisor.policy.bash.value import HOLE, Text, Value
+
+_HELP = ("--help", "--version")
+
+
+@dataclass(slots=True)
+class Parsed:
+    """The words of one command, sorted.
+
+    `before` counts the operands in front of `--`, None without it; `loose` says that a word of
+    unknown beginning may turn out to be an option; `at` is the index of the first operand.
+    """
+
+    values: list[tuple[Option, Value]] = field(default_factory=list)
+    operands: list[Value] = field(default_factory=list)
+    tags: set[str] = field(default_factory=set)
+    before: int | None = None
+    loose: bool = False
+
+
+def cut(word: Value, count: int) -> Value:
+    """The word without its first `count` characters (which no glob character is among)."""
+    texts = []
+    for each in word.texts:
+        pattern = each.pattern
+        if pattern is not None:
+            left, at = count, 0
+            while left and at < len(pattern):
+                at += 2 if pattern[at] == "\\" else 1
+                left -= 1
+            pattern = pattern[at:]
+        texts.append(Text(each.text[count:], pattern, each.many))
+    return Value(tuple(texts), word.from_data)
+
+
+def parse(  # noqa: C901 - one case a kind of word; split, it would be slower
+    command: Command, argv: Sequence[Value], at: int, style: str | None = None
+) -> Parsed:
+    """The words from index `at` on, sorted as the command would."""
+    style = style or command.style
+    parsed = Parsed(tags=set(command.tags))
+    if style == "keys":
+        _keys(command, argv, at, parsed)
+        return parsed
+    options, operands, size = command.options, parsed.operands, len(argv)
+    if style == "bundle" and at < size and argv[at].texts[0].text[:1] not in {"-", HOLE, ""}:
+        at = _old_bundle(command, argv, at, parsed)
+    if at >= size:
+        parsed.tags.add("bare")
+    while at < size:
+        word = argv[at]
+        text = word.texts[0].text
+        at += 1
+        first = text[:1]
+        if first != "-" or text == "-":
+            if first == "+" and "+" in options:
+                _take(options["+"], cut(word, 1), parsed)
+                continue
+            if (first == HOLE or (word.texts[0].many and HOLE in text)) and not isinstance(
+                word, Found
+            ):
+                parsed.loose = True
+            operands.append(word)
+            if style == "stop":
+                operands.extend(argv[at:])
+                break
+        elif text == "--":
+            parsed.before = len(operands)
+            operands.extend(argv[at:])
+            break
+        elif text in _HELP and not operands:
+            parsed.tags.add("help")
+        else:
+            at = _option(command, argv, at, parsed, style)
+    if not operands:
+        parsed.tags.add("alone")
+    return parsed
+
+
+def _take(option: Option, value: Value | None, parsed: Parsed) -> None:
+    parsed.tags.update(option.tags)
+    if value is not None and option.role is not None:
+        parsed.values.append((option, value))
+
+
+def _option(command: Command, argv: Sequence[Value], at: int, parsed: Parsed, style: str) -> int:
+    """Takes the option at `at - 1`; returns the index of the next word."""
+    word = argv[at - 1]
+    text = word.texts[0].text
+    if HOLE in text:
+        parsed.loose = parsed.loose or text.find(HOLE) <= 1
+    name, equals, _ = text.partition("=")
+    option = command.options.get(text)
+    if option is None and (text[:2] == "--" or style == "single"):
+        option = command.options.get(name)
+        if option is None and text[:2] == "--":
+            option = command.options.get(name[1:]) if style == "single" else _short(command, name)
+        if option is not None and equals:
+            _take(option, cut(word, len(name) + 1), parsed)
+            return at
+        if option is None:
+            if equals and command.operands.middle and command.operands.middle.kind == "doubt":
+                parsed.operands.append(cut(word, len(name) + 1))
+            return at
+    if option is not None:
+        if option.role is None or option.optional:
+            _take(option, None, parsed)
+            return at
+        return _next(option, argv, at, parsed)
+    return _bundle(command, argv, at, parsed)
+
+
+def _short(command: Command, name: str) -> Option | None:
+    """The long option that the name abbreviates, if it can only mean one."""
+    found: Option | None = None
+    for long in command.longs:
+        if long.startswith(name):
+            option = command.options[long]
+            if found is not None and found != option:
+                return None
+            found = option
+    return found
+
+
+def _next(option: Option, argv: Sequence[Value], at: int, parsed: Parsed) -> int:
+    if at < len(argv):
+        _take(option, argv[at], parsed)
+        if option.second is not None and at + 1 < len(argv):
+            parsed.values.append((Option(option.second), argv[at + 1]))
+            return at + 2
+        return at + 1
+    _take(option, None, parsed)
+    return at
+
+
+def _bundle(command: Command, argv: Sequence[Value], at: int, parsed: Parsed) -> int:
+    word = argv[at - 1]
+    text = word.texts[0].text
+    place = 0
+    while (place := place + 1) < len(text):
+        option = command.options.get(f"-{text[place]}")
+        if option is None:
+            continue
+        role = option.role
+        if role is None:
+            parsed.tags.update(option.tags)
+            continue
+        if role.kind == "number" and option.optional:
+            parsed.tags.update(option.tags)
+            while place + 1 < len(text) and text[place + 1] in "0123456789":
+                place += 1
+            continue
+        if place + 1 < len(text):
+            skip = place + 1
+            if text[skip] == "=" and command.style in {"single", "equals"}:
+                skip += 1
+            _take(option, cut(word, skip), parsed)
+            return at
+        if option.optional:
+            _take(option, None, parsed)
+            return at
+        return _next(option, argv, at, parsed)
+    return at
+
+
+def _old_bundle(command: Command, argv: Sequence[Value], at: int, parsed: Parsed) -> int:
+    """`tar czf FILE`: letters without a dash, whose values follow in their order."""
+    letters = argv[at].texts[0].text
+    at += 1
+    for letter in letters:
+        option = command.options.get(f"-{letter}")
+        if option is None:
+            continue
+        if option.role is None or option.optional:
+            parsed.tags.update(option.tags)
+        else:
+            at = _next(option, argv, at, parsed)
+    return at
+
+
+def _keys(command: Command, argv: Sequence[Value], at: int, parsed: Parsed) -> None:
+    """`dd if=FILE`: each word is a name and a value."""
+    for word in argv[at:]:
+        text = word.texts[0].text
+        name, equals, _ = text.partition("=")
+        option = command.options.get(name)
+        if text in _HELP:
+            parsed.tags.add("help")
+        elif option is not None and equals:
+            _take(option, cut(word, len(name) + 1), parsed)
+        else:
+            parsed.loose = parsed.loose or HOLE in name
+            parsed.operands.append(word)

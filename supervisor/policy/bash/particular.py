@@ -1,0 +1,166 @@
+"""Programs that mean something by what options and operands alone don't tell."""
+
+import re
+from typing import Final
+
+from supervisor.policy.bash.apply import apply
+from supervisor.policy.bash.effect import Act
+from supervisor.policy.bash.files import arrive
+from supervisor.policy.bash.places import join
+from supervisor.policy.bash.roles import option_values, play_as
+from supervisor.policy.bash.use import Use
+from supervisor.policy.bash.value import HOLE, Value, known
+
+_MODE: Final = re.compile(r"-[rwxXstugo,+=-]+")
+_SECRET: Final = re.compile(r"key|token|secret|passw|credential|auth|cookie|private", re.IGNORECASE)
+_ALL: Final = "signals all processes"
+_SIGNAL: Final = re.compile(r"-(\d+|[A-Za-z][A-Za-z0-9+-]*)")
+
+
+def escalate(use: Use) -> None:
+    """`sudo` and its kin: what follows runs with another user's rights."""
+    if "harmless" in use.tags:
+        return
+    use.emit(Act.ESCALATE, "runs with another user's rights")
+    apply(use)
+
+
+def kill(use: Use) -> None:
+    """`kill [-s SIGNAL | -SIGNAL] PID…`; the process -1 is all of them."""
+    words = list(use.argv[1:])
+    texts = [each.texts[0].text for each in words]
+    if not texts or texts[0] in {"-l", "-L", "--list", "--table", "--help", "--version"}:
+        return
+    if texts[0] in {"-s", "-n", "--signal"}:
+        signal, words = (texts[1] if len(texts) > 1 else ""), words[2:]
+    elif texts[0].startswith("--signal="):
+        signal, words = texts[0].partition("=")[2], words[1:]
+    elif _SIGNAL.fullmatch(texts[0]) and not (texts[0] == "-1" and len(texts) == 1):
+        signal, words = texts[0][1:], words[1:]
+    else:
+        signal = ""
+    if signal in {"0", "l", "L"}:
+        return
+    for each in words:
+        if each.only == "--":
+            continue
+        every = any(re.fullmatch(r"-0*1", text.text) for text in each.texts)
+        use.emit(Act.SIGNAL, _ALL if every else "is signalled", each, severe=every)
+
+
+def printenv(use: Use) -> None:
+    """`printenv [NAME…]`."""
+    names = [each.texts[0].text for each in use.parsed.operands]
+    if not names or any(_SECRET.search(each) or HOLE in each for each in names):
+        use.emit(Act.REVEAL, "prints the environment, which may hold secrets")
+
+
+def chmod(use: Use) -> None:
+    """`chmod MODE FILE…`, where a mode may look like an option (`-x`)."""
+    given = [
+        each for each in use.argv[use.at :]
+        if _MODE.fullmatch(each.texts[0].text)
+        and each.texts[0].text != "--"
+        and not _only_options(each.texts[0].text)
+    ]  # fmt: skip
+    operands = use.parsed.operands
+    if not given and "reference" not in use.tags and operands:
+        play_as(use, "suid", operands[0])
+        operands = operands[1:]
+    for option, value in use.parsed.values:
+        if option.role is not None:
+            play_as(use, option.role.kind, value)
+    for each in operands:
+        play_as(use, "mode", each)
+
+
+def _only_options(text: str) -> bool:
+    return not set(text[1:]) - set("Rvfch")
+
+
+def link(use: Use) -> None:
+    """`ln [-s] TARGET… [NAME or FOLDER]`; a relative symbolic link is read from where it lies."""
+    operands = use.parsed.operands
+    into = option_values(use, "dest")
+    targets = operands if into or len(operands) == 1 else operands[:-1]
+    place = into[-1] if into else operands[-1] if len(operands) > 1 else known(".")
+    if into:
+        use.tags.add("into")
+    for each in targets:
+        use.emit(Act.LINK, "gets another name", each)
+        if "symbolic" in use.tags and not each.texts[0].text.startswith(("/", "~")):
+            folder = place.texts[0].text.rpartition("/")[0]
+            if folder and HOLE not in folder:
+                use.emit(Act.LINK, "gets another name", join(known(folder), each))
+    arrive(use, "dest", place, targets)
+
+
+_ASKS: Final = re.compile(r"\s*(select|with|explain|values|pragma\s+\w+\s*;?\s*$)", re.IGNORECASE)
+_DOTS: Final = re.compile(
+    r"\.(tables|schema|indexes|databases|headers|mode|help|dump|fullschema|dbinfo|show|width"
+    r"|quit|exit|timer|print|bail|nullvalue|separator|stats|explain)\b"
+)
+
+
+def sqlite(use: Use) -> None:
+    """`sqlite3 FILE [SQL]`, SQL or dot-commands from the input too."""
+    for option, value in use.parsed.values:
+        if option.role is not None:
+            play_as(use, option.role.kind, value, option.role.detail)
+    words = use.parsed.operands
+    if not words:
+        return
+    texts = [each for word in words[1:] for each in word.texts]
+    stdin = use.invocation.stdin
+    if not texts and stdin is not None:
+        texts = list(stdin.text.texts)
+    if words[0].only not in {":memory:", ""}:
+        use.emit(Act.READ, "is read", words[0])
+        looks = texts and all(_ASKS.match(each.text) or _DOTS.match(each.text) for each in texts)
+        if not looks and "readonly" not in use.tags:
+            use.emit(Act.WRITE, "is written", words[0])
+    for each in texts:
+        play_as(use, "code", Value((each,)), "sqlite")
+
+
+_FILE_TESTS: Final = frozenset(f"-{each}" for each in "abcdefghkprstuwxGLNOS")
+
+
+def test(use: Use) -> None:
+    """`[ -f FILE ]`: tests show attributes, never content."""
+    argv = use.argv
+    for at, each in enumerate(argv[:-1]):
+        if at and each.only in _FILE_TESTS:
+            use.emit(Act.LIST, "is tested", argv[at + 1])
+        elif each.only in {"-nt", "-ot", "-ef"}:
+            use.emit(Act.LIST, "is tested", argv[at - 1])
+            use.emit(Act.LIST, "is tested", argv[at + 1])
+
+
+_CMAKE_TOOLS: Final = {
+    "copy": "cp",
+    "copy_if_different": "cp",
+    "copy_directory": "cp -r",
+    "rm": "rm",
+    "remove": "rm",
+    "remove_directory": "rm -r",
+    "make_directory": "mkdir",
+    "rename": "mv",
+    "touch": "touch",
+    "cat": "cat",
+    "create_symlink": "ln -s",
+    "tar": "tar",
+    "env": "env",
+    "time": "time",
+}
+
+
+def cmake(use: Use) -> None:
+    """`cmake -E TOOL …`: small tools under one name."""
+    texts = [each.texts[0].text for each in use.argv]
+    if "-E" not in texts[:2]:
+        apply(use)
+        return
+    tool = _CMAKE_TOOLS.get(texts[2]) if len(texts) > 2 else None  # noqa: PLR2004 - cmake -E TOOL
+    if tool is not None:
+        use.start([*(known(each) for each in tool.split()), *use.argv[3:]])

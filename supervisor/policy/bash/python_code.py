@@ -1,0 +1,263 @@
+"""Python code → effects: its syntax tree is walked, constants folded, known calls looked up."""
+
+import ast
+import warnings
+from typing import Final
+
+from supervisor.policy.bash.effect import Act
+from supervisor.policy.bash.python_folding import Folder
+from supervisor.policy.bash.roles_of_code import Glob, call_roles, secret_name
+from supervisor.policy.bash.use import Use
+from supervisor.policy.bash.value import HOLE
+
+_CANT: Final = "runs code that can't be read whole"
+_MOST_ROUNDS: Final = 16
+_LOOSE: Final = frozenset({"exec", "eval", "compile", "__import__", "getattr", "setattr"})
+
+
+def python_code(use: Use, code: str) -> None:
+    """What Python code does."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # odd literals in the code are no concern of ours
+            tree = ast.parse(code.replace(HOLE, "_untold_"))
+        _Walk(use).block(tree.body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        use.unknown(_CANT)
+
+
+def _rounds(values: object) -> list[object]:
+    """What a loop's name stands for, round by round; None where nobody knows."""
+    if isinstance(values, Glob):
+        return [values]
+    if isinstance(values, (list, str)) and values:
+        return list(values[:_MOST_ROUNDS])
+    return [None]
+
+
+class _Walk:
+    """The look at one piece of code."""
+
+    def __init__(self, use: Use) -> None:
+        self.use = use
+        self.language = use.look.table.languages["python"]
+        self.fold = Folder(use.look.home)
+        self.defined: set[str] = set()
+        self.doubts: set[str] = set()
+        self.connects = False
+        self.endless = 0
+
+    def block(self, body: list[ast.stmt]) -> None:
+        """Statements in their order."""
+        for each in body:
+            if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                self.defined.add(each.name)
+        for each in body:
+            self.statement(each)
+
+    def statement(self, node: ast.stmt) -> None:  # noqa: C901, PLR0912 - one case a kind
+        """One statement with all in it."""
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                self.module(name.name)
+                self.fold.alias(
+                    name.asname or name.name.partition(".")[0],
+                    name.name if name.asname else name.name.partition(".")[0],
+                )
+        elif isinstance(node, ast.ImportFrom):
+            self.module(node.module or ".")
+            for name in node.names:
+                self.fold.alias(name.asname or name.name, f"{node.module}.{name.name}")
+                if name.name == "*":
+                    self.doubt(_CANT)
+        elif isinstance(node, ast.Assign):
+            self.expression(node.value)
+            for target in node.targets:
+                self.bind(target, node.value)
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            self.expression(node.value)
+            self.bind(node.target, node.value)
+        elif isinstance(node, (ast.For, ast.AsyncFor)):
+            self.loop(node)
+        elif isinstance(node, ast.While):
+            self.expression(node.test)
+            always = isinstance(node.test, ast.Constant) and bool(node.test.value)
+            self.endless += always
+            self.block([*node.body, *node.orelse])
+            self.endless -= always
+        elif isinstance(node, (ast.With, ast.AsyncWith)):
+            for item in node.items:
+                self.expression(item.context_expr)
+                if isinstance(item.optional_vars, ast.Name):
+                    self.defined.add(item.optional_vars.id)
+            self.block(node.body)
+        else:
+            self.other(node)
+
+    def other(self, node: ast.AST) -> None:
+        """Any node: its statements and expressions."""
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.stmt):
+                self.statement(child)
+            elif isinstance(child, ast.expr):
+                self.expression(child)
+            else:
+                self.other(child)
+        name = getattr(node, "name", None)
+        if isinstance(name, str):
+            self.defined.add(name)
+
+    def loop(self, node: "ast.For | ast.AsyncFor") -> None:
+        """A loop over constants is walked for each of them."""
+        self.expression(node.iter)
+        values = self.fold(node.iter)
+        if isinstance(values, (list, str)) and isinstance(node.target, ast.Name):
+            for value in _rounds(values):
+                self.fold.names[node.target.id] = value
+                self.block(node.body)
+        else:
+            for each in ast.walk(node.target):
+                if isinstance(each, ast.Name):
+                    self.defined.add(each.id)
+                    self.fold.names.pop(each.id, None)
+            self.block(node.body)
+        self.block(node.orelse)
+
+    def bind(self, target: ast.expr, value: ast.expr) -> None:
+        """A name gets a value: a constant, another name of a function, or something unknown."""
+        if not isinstance(target, ast.Name):
+            if isinstance(target, (ast.Tuple, ast.List)) and isinstance(
+                value, (ast.Tuple, ast.List)
+            ):
+                for left, right in zip(target.elts, value.elts, strict=False):
+                    self.bind(left, right)
+            return
+        self.defined.add(target.id)
+        self.fold.bind(target.id, value)
+
+    def module(self, name: str) -> None:
+        """An import: of what is known, or of what might do anything."""
+        head = name.partition(".")[0]
+        if head not in self.language.modules:
+            self.doubt(f"imports {head}, of which nothing is known")
+        reason = self.language.words.get(head)
+        if reason:
+            self.doubt(reason)
+
+    def doubt(self, reason: str) -> None:
+        """Says once that something can't be told."""
+        if reason not in self.doubts:
+            self.doubts.add(reason)
+            self.use.unknown(reason)
+
+    def expression(self, node: ast.expr) -> None:
+        """An expression with all calls in it."""
+        if isinstance(node, ast.Call):
+            self.call(node)
+            return
+        if isinstance(node, ast.Attribute) and self.fold.dotted(node) in {
+            "os.environ",
+            "os.environb",
+        }:
+            self.reveal()
+        if isinstance(node, ast.Subscript) and self.fold.dotted(node.value) == "os.environ":
+            self.variable(node.slice)
+            return
+        if isinstance(node, ast.NamedExpr):
+            self.bind(node.target, node.value)
+        if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+            self.comprehension(node)
+        else:
+            self.other(node)
+
+    def comprehension(self, node: "ast.ListComp | ast.SetComp | ast.GeneratorExp") -> None:
+        """A comprehension over constants is walked for each of them."""
+        first = node.generators[0]
+        values = self.fold(first.iter)
+        if len(node.generators) == 1 and isinstance(first.target, ast.Name):
+            self.expression(first.iter)
+            for value in _rounds(values):
+                self.fold.names[first.target.id] = value
+                for each in (*first.ifs, node.elt):
+                    self.expression(each)
+            return
+        for generator in node.generators:
+            self.defined.update(
+                name.id for name in ast.walk(generator.target) if isinstance(name, ast.Name)
+            )
+        self.other(node)
+
+    def reveal(self) -> None:
+        """The whole environment is at hand."""
+        self.use.emit(Act.REVEAL, "prints the environment, which may hold secrets")
+
+    def variable(self, node: ast.expr) -> None:
+        """One variable of the environment."""
+        name = self.fold(node)
+        if not isinstance(name, str) or secret_name(name):
+            self.reveal()
+
+    def call(self, node: ast.Call) -> None:  # noqa: C901, PLR0912 - one case a kind
+        """A call: what it does if it is known, a doubt if it could do anything."""
+        name = self.fold.dotted(node.func)
+        for each in (*node.args, *(one.value for one in node.keywords)):
+            self.expression(each.value if isinstance(each, ast.Starred) else each)
+        if isinstance(node.func, ast.Attribute):
+            if name in {"os.environ.get", "os.environ.items", "os.environ.copy"}:
+                if name == "os.environ.get" and node.args:
+                    self.variable(node.args[0])
+                else:
+                    self.reveal()
+                return
+            self.expression(node.func.value)
+        elif not isinstance(node.func, ast.Name):
+            self.expression(node.func)
+        if name is None:
+            name = f".{node.func.attr}" if isinstance(node.func, ast.Attribute) else ""
+        roles = self.language.calls.get(name)
+        if roles is None and isinstance(node.func, ast.Attribute):
+            roles = self.language.calls.get(f".{node.func.attr}")
+        if roles is not None:
+            self.known_call(node, name, roles)
+        elif name in _LOOSE:
+            self.loose(node, name)
+        elif isinstance(node.func, ast.Name) and "." not in name:
+            if name not in self.language.plain and node.func.id not in self.defined:
+                self.doubt(f"calls {name[:60]}, which isn't known here")
+        elif name and not name.startswith(".") and self.fold.is_module(name):
+            head = name.partition(".")[0]
+            if head in {"os", "sys", "shutil", "subprocess", "socket", "ctypes"} and (
+                name not in self.language.plain
+            ):
+                self.doubt(f"calls {name[:60]}, which isn't known here")
+
+    def known_call(self, node: ast.Call, name: str, roles: tuple[str, ...]) -> None:
+        """A call whose arguments have roles."""
+        if roles[0] == "fork":
+            if self.endless:
+                self.use.emit(Act.EXHAUST, "starts itself without end")
+            return
+        if roles[0] == "connect":
+            self.connects = True
+        if (
+            roles[0] in {"dup", "process", "shell"}
+            and self.connects
+            and (roles[0] == "dup" or "sh" in str(self.fold(node.args[0]) if node.args else ""))
+        ):
+            self.use.emit(Act.REMOTE_SHELL, "hands a shell to the network")
+        own = self.fold(node.func.value) if isinstance(node.func, ast.Attribute) else None
+        values = [self.fold(each) for each in node.args]
+        named = {each.arg: self.fold(each.value) for each in node.keywords if each.arg}
+        call_roles(self.use, roles, own, values, named)
+        if not name.startswith(".") and not values and named:
+            call_roles(self.use, roles, own, list(named.values())[:1], named)
+
+    def loose(self, node: ast.Call, name: str) -> None:
+        """`exec` and its kin: constants are read on, all else is unknown."""
+        text = self.fold(node.args[0]) if node.args else None
+        if name in {"exec", "eval", "compile"} and isinstance(text, str) and HOLE not in text:
+            python_code(self.use, text)
+        elif name == "__import__" and isinstance(text, str):
+            self.module(text)
+        else:
+            self.doubt(_CANT)

@@ -1,0 +1,217 @@
+"""Constants of Python code: what an expression is, if it can be told without running it."""
+
+import ast
+import base64
+import binascii
+from typing import Final
+
+from supervisor.policy.bash.roles_of_code import Glob
+from supervisor.policy.bash.value import HOLE
+
+LONGEST: Final = 4_096
+"""Characters of a folded text."""
+
+
+class Folder:
+    """Names with constant values, and other names of modules and functions."""
+
+    def __init__(self, home: str) -> None:
+        self.names: dict[str, object] = {}
+        self.aliases: dict[str, str] = {}
+        self.home = home
+
+    def alias(self, name: str, dotted: str) -> None:
+        """Another name of a module or function."""
+        self.aliases[name] = dotted
+
+    def bind(self, name: str, value: ast.expr) -> None:
+        """A name gets a value."""
+        folded = self(value)
+        dotted = self.dotted(value)
+        self.names.pop(name, None)
+        if folded is not None:
+            self.names[name] = folded
+        elif dotted is not None and self.is_module(dotted):
+            self.aliases[name] = dotted
+
+    def is_module(self, dotted: str) -> bool:
+        """Whether the name begins with a module that was imported."""
+        heads = {each.partition(".")[0] for each in self.aliases.values()}
+        return dotted.partition(".")[0] in heads or dotted.startswith(("os.", "__import__"))
+
+    def dotted(self, node: ast.expr) -> str | None:
+        """The full name of what an expression refers to (`o.system` → `os.system`)."""
+        if isinstance(node, ast.Name):
+            return self.aliases.get(node.id, node.id)
+        if isinstance(node, ast.Attribute):
+            left = self.dotted(node.value)
+            return None if left is None else f"{left}.{node.attr}"
+        if isinstance(node, ast.Call):
+            name = self.dotted(node.func)
+            first = self(node.args[0]) if node.args else None
+            if name in {"__import__", "importlib.import_module"} and isinstance(first, str):
+                return first
+            if name == "getattr" and len(node.args) > 1:
+                left, attribute = self.dotted(node.args[0]), self(node.args[1])
+                if left is not None and isinstance(attribute, str):
+                    return f"{left}.{attribute}"
+        return None
+
+    def __call__(self, node: ast.expr) -> object:
+        """A text, a number, a list of such, or None; a text may have holes."""
+        value = self._fold(node)
+        if isinstance(value, str) and len(value) > LONGEST:
+            return None
+        return value
+
+    def _fold(self, node: ast.expr) -> object:  # noqa: C901, PLR0911 - one case a kind
+        if isinstance(node, ast.Constant):
+            if isinstance(node.value, bytes):
+                return node.value.decode("utf-8", "replace")
+            return node.value if isinstance(node.value, (str, int)) else None
+        if isinstance(node, ast.Name):
+            return self.names.get(node.id)
+        if isinstance(node, ast.BinOp):
+            return self._operation(node)
+        if isinstance(node, ast.JoinedStr):
+            return "".join(self._piece(each) for each in node.values)
+        if isinstance(node, (ast.List, ast.Tuple)):
+            return [self(each) for each in node.elts]
+        if isinstance(node, ast.Subscript):
+            return self._part(node)
+        if isinstance(node, ast.Call):
+            return self._call(node)
+        if isinstance(node, ast.UnaryOp):
+            return self._number(node)
+        if isinstance(node, ast.IfExp):
+            return self(node.body)
+        if isinstance(node, ast.Await):
+            return self(node.value)
+        return None
+
+    def _piece(self, node: ast.expr) -> str:
+        value = self(node.value if isinstance(node, ast.FormattedValue) else node)
+        return str(value) if isinstance(value, (str, int)) else HOLE
+
+    def _operation(self, node: ast.BinOp) -> object:  # noqa: PLR0911 - one case an operator
+        left, right = self(node.left), self(node.right)
+        if isinstance(node.op, ast.Div) and isinstance(right, str):
+            return (
+                right if right.startswith("/") else f"{left if left is not None else HOLE}/{right}"
+            )
+        if isinstance(node.op, ast.Mod) and isinstance(left, str):
+            values = right if isinstance(right, list) else [right]
+            for each in values:
+                left = left.replace("%s", str(each) if each is not None else HOLE, 1)
+            return left
+        if isinstance(node.op, ast.Add):
+            if isinstance(left, list) and isinstance(right, list):
+                return [*left, *right]
+            if isinstance(left, str) or isinstance(right, str):
+                return f"{HOLE if left is None else left}{HOLE if right is None else right}"
+            if isinstance(left, int) and isinstance(right, int):
+                return left + right
+        if isinstance(node.op, ast.Mult) and isinstance(left, str) and isinstance(right, int):
+            return left * right if len(left) * max(right, 0) <= LONGEST else None
+        return None
+
+    def _part(self, node: ast.Subscript) -> object:
+        value = self(node.value)
+        if self.dotted(node.value) == "os.environ":
+            return self.home if self(node.slice) == "HOME" else HOLE
+        if isinstance(value, Glob):
+            return value
+        if isinstance(value, (str, list)):
+            if isinstance(node.slice, ast.Slice):
+                bounds = [
+                    None if each is None else self._number(each)
+                    for each in (node.slice.lower, node.slice.upper, node.slice.step)
+                ]
+                return value[slice(*bounds)] if bounds[2] != 0 else None
+            index = self._number(node.slice)
+            if index is not None and -len(value) <= index < len(value):
+                return value[index]
+        return None
+
+    def _number(self, node: ast.expr) -> int | None:
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            inner = self._number(node.operand)
+            return None if inner is None else -inner
+        value = self(node) if not isinstance(node, ast.UnaryOp) else None
+        return value if isinstance(value, int) else None
+
+    def _call(self, node: ast.Call) -> object:  # noqa: C901, PLR0911 - one case a kind
+        name = self.dotted(node.func) or ""
+        values = [self(each) for each in node.args]
+        texts = [each for each in values if isinstance(each, str)]
+        last = name.rpartition(".")[2]
+        if name in {"str", "bytes", "os.fspath", "os.path.abspath", "os.path.realpath", "list",
+                    "os.path.normpath", "open"}:  # fmt: skip
+            return values[0] if values else ""
+        if name in {"os.path.expanduser", "os.path.expandvars"} and texts:
+            text = texts[0].replace("$HOME", self.home).replace("${HOME}", self.home)
+            return self.home + text[1:] if text.startswith("~") else text
+        if name in {"glob.glob", "glob.iglob"} and texts:
+            return Glob(texts[0])
+        if last in {"glob", "rglob"} and texts and isinstance(node.func, ast.Attribute):
+            base = self(node.func.value)
+            return Glob(f"{base if isinstance(base, str) else HOLE}/{texts[0]}")
+        if name in {"next", "sorted", "iter", "list"} and values and isinstance(values[0], Glob):
+            return values[0]
+        if name in {"pathlib.Path.home", "Path.home"}:
+            return self.home
+        if last in {"Path", "PurePath", "PosixPath"} or name == "os.path.join":
+            return self._path(values)
+        if name in {"os.getenv", "os.environ.get"} and texts[:1] == ["HOME"]:
+            return self.home
+        if name == "chr" and values and isinstance(values[0], int) and 0 < values[0] < 0x110000:  # noqa: PLR2004
+            return chr(values[0])
+        if name in {"base64.b64decode", "base64.decodebytes", "bytes.fromhex"} and texts:
+            return _decoded(name, texts[0])
+        if isinstance(node.func, ast.Attribute):
+            return self._method(node.func, values)
+        return None
+
+    def _path(self, values: list[object]) -> str:
+        path = ""
+        for each in values:
+            text = each if isinstance(each, str) else HOLE
+            path = text if text.startswith("/") or not path else f"{path.rstrip('/')}/{text}"
+        return path or "."
+
+    def _method(self, func: ast.Attribute, values: list[object]) -> object:  # noqa: C901, PLR0911 - a case a name
+        own = self(func.value)
+        if not isinstance(own, str):
+            return None
+        if func.attr == "join" and values and isinstance(values[0], list):
+            return own.join(each if isinstance(each, str) else HOLE for each in values[0])
+        if (
+            func.attr == "replace"
+            and len(values) > 1
+            and all(isinstance(each, str) for each in values)
+        ):
+            return own.replace(str(values[0]), str(values[1]))
+        if func.attr in {"decode", "encode", "resolve", "absolute", "as_posix", "strip", "rstrip"}:
+            return own.strip() if "strip" in func.attr else own
+        if func.attr == "expanduser":
+            return self.home + own[1:] if own.startswith("~") else own
+        if func.attr in {"lower", "upper"}:
+            return own.lower() if func.attr == "lower" else own.upper()
+        if func.attr == "joinpath":
+            return self._path([own, *values])
+        if func.attr == "split" and not values:
+            return own.split()
+        if func.attr == "format":
+            for each in values:
+                own = own.replace("{}", str(each) if each is not None else HOLE, 1)
+            return own
+        return None
+
+
+def _decoded(name: str, text: str) -> str | None:
+    try:
+        if name == "bytes.fromhex":
+            return bytes.fromhex(text).decode("utf-8", "replace")
+        return base64.b64decode(text).decode("utf-8", "replace")
+    except (ValueError, binascii.Error):
+        return None

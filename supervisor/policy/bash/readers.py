@@ -1,0 +1,58 @@
+"""Programs whose options and operands don't tell all, and who reads them."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from supervisor.policy.bash.archives import tar
+from supervisor.policy.bash.containers import docker_run, root, scp, ssh
+from supervisor.policy.bash.dialogues import dialogue, editor, later
+from supervisor.policy.bash.find import fd, find
+from supervisor.policy.bash.git_words import git_config
+from supervisor.policy.bash.interpreters import interpreter, make, shell
+from supervisor.policy.bash.particular import (
+    chmod,
+    cmake,
+    escalate,
+    kill,
+    link,
+    printenv,
+    sqlite,
+    test,
+)
+from supervisor.policy.bash.services import cloud, httpie, kubectl_get, redis, ssh_keygen
+from supervisor.policy.bash.use import Use
+from supervisor.policy.bash.wrappers import env, listing, parallel, xargs
+
+READ_BY: Final[Mapping[str, Callable[[Use], None]]] = {
+    "chmod": chmod,
+    "cloud": cloud,
+    "cmake": cmake,
+    "dialogue": dialogue,
+    "docker-run": docker_run,
+    "editor": editor,
+    "env": env,
+    "escalate": escalate,
+    "fd": fd,
+    "find": find,
+    "git-config": git_config,
+    "httpie": httpie,
+    "interpreter": interpreter,
+    "kill": kill,
+    "kubectl-get": kubectl_get,
+    "later": later,
+    "link": link,
+    "listing": listing,
+    "make": make,
+    "parallel": parallel,
+    "printenv": printenv,
+    "redis": redis,
+    "root": root,
+    "scp": scp,
+    "shell": shell,
+    "sqlite": sqlite,
+    "ssh": ssh,
+    "ssh-keygen": ssh_keygen,
+    "tar": tar,
+    "test": test,
+    "xargs": xargs,
+}

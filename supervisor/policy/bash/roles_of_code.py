@@ -1,0 +1,151 @@
+"""The roles of a call's arguments in code → effects."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from supervisor.policy.bash.effect import Act
+from supervisor.policy.bash.use import NO_FILES, Use
+from supervisor.policy.bash.value import HOLE, Text, Value, known
+
+_SECRET: Final = re.compile(r"key|token|secret|passw|credential|auth|cookie|private", re.IGNORECASE)
+_FILES: Final[Mapping[str, tuple[tuple[Act, str], ...]]] = {
+    "read": ((Act.READ, "is read by code"),),
+    "write": ((Act.WRITE, "is written by code"),),
+    "edit": ((Act.READ, "is read by code"), (Act.WRITE, "is written by code")),
+    "delete": ((Act.DELETE, "is removed by code"),),
+    "move": ((Act.READ, "is moved by code"), (Act.DELETE, "is moved by code")),
+    "link": ((Act.LINK, "gets another name"),),
+    "mode": ((Act.CHANGE_MODE, "gets other permissions"),),
+    "list": ((Act.LIST, "is listed by code"),),
+}
+
+
+def secret_name(name: str) -> bool:
+    """Whether a variable's name says that it holds a secret."""
+    return HOLE in name or bool(_SECRET.search(name))
+
+
+def call_roles(
+    use: Use,
+    roles: Sequence[str],
+    own: object,
+    values: Sequence[object],
+    named: Mapping[str, object],
+) -> None:
+    """What a call does by the roles of its arguments; `.role` is of its owner."""
+    position = 0
+    for each in roles:
+        if each.startswith("."):
+            one_role(use, each[1:], own, values, named)
+        else:
+            rest = values[position:]
+            if rest or each in {"shell", "process", "unknown", "reveal", "send"}:
+                one_role(use, each, rest[0] if rest else None, rest[1:], named)
+            position += 1
+
+
+class Glob(str):
+    """A text that stands for the files that it fits as a glob."""
+
+    __slots__ = ()
+
+
+def _value(given: object) -> Value:
+    if isinstance(given, Glob):
+        return Value((Text(given, given),))
+    if isinstance(given, str):
+        return known(given)
+    return Value(known(HOLE).texts)
+
+
+def one_role(  # noqa: C901, PLR0912 - one case a role
+    use: Use, kind: str, given: object, rest: Sequence[object], named: Mapping[str, object]
+) -> None:
+    """What an argument of this role means."""
+    if "=" in kind:
+        name, _, kind = kind.partition("=")
+        if name in named:
+            one_role(use, kind, named[name], (), {})
+        return
+    if kind.endswith("?"):
+        if isinstance(given, str):
+            one_role(use, kind[:-1], given, rest, named)
+        return
+    deep = kind.endswith("*")
+    kind = kind.removesuffix("*")
+    if kind in _FILES:
+        text = given if isinstance(given, str) else HOLE
+        if isinstance(given, int) or text in NO_FILES:
+            return
+        for act, reason in _FILES[kind]:
+            use.emit(act, reason, _value(given), recursive=deep)
+    elif kind == "open":
+        _open(use, given, rest, named)
+    elif kind == "shell":
+        use.script(_value(given))
+    elif kind == "process":
+        _process(use, given, rest)
+    elif kind == "words":
+        words = [given, *rest]
+        use.start([_value(each) for each in words])
+    elif kind == "url":
+        text = given if isinstance(given, str) else HOLE
+        if text.startswith("file:"):
+            use.emit(Act.READ, "is read by its address", known(re.sub(r"^file:(//)?", "", text)))
+        else:
+            use.send(_value(given))
+    elif kind in {"host", "connect"}:
+        host = given[0] if isinstance(given, list) and given else given
+        use.send(_value(host))
+    elif kind == "send":
+        use.send(None)
+    elif kind == "pid":
+        text = str(given) if isinstance(given, (int, str)) else HOLE
+        every = text in {"-1", "0-1"}
+        use.emit(Act.SIGNAL, "signals all processes" if every else "is signalled", known(text),
+                 severe=every)  # fmt: skip
+    elif kind == "unknown":
+        use.unknown("runs code that can't be read whole")
+    elif kind == "reveal" or (
+        kind == "variable" and (not isinstance(given, str) or secret_name(given))
+    ):
+        use.emit(Act.REVEAL, "prints the environment, which may hold secrets")
+
+
+def _open(use: Use, given: object, rest: Sequence[object], named: Mapping[str, object]) -> None:
+    if isinstance(given, int):
+        return
+    text = given if isinstance(given, str) else HOLE
+    mode = named.get("mode", rest[0] if rest else "r")
+    if text.startswith("|"):
+        use.script(known(text[1:]))
+        return
+    known_mode = mode if isinstance(mode, str) else "r+"
+    if "mode" not in named and not rest:
+        found = re.match(r"\s*(\+?[<>]{1,2})\s*", text)
+        if found:
+            known_mode = {"<": "r", ">": "w", ">>": "a"}.get(found[1], "r+")
+            text = text[found.end() :]
+        elif text.rstrip().endswith("|"):
+            use.script(known(text.rstrip()[:-1]))
+            return
+    if text in NO_FILES:
+        return
+    value = _value(given) if isinstance(given, Glob) else known(text)
+    if set("wax+>c") & set(known_mode):
+        use.emit(Act.WRITE, "is written by code", value)
+    if not set("wax>") & set(known_mode) or "+" in known_mode:
+        use.emit(Act.READ, "is read by code", value)
+
+
+def _process(use: Use, given: object, rest: Sequence[object]) -> None:
+    words = given if isinstance(given, list) else None
+    if words is None and rest and isinstance(rest[0], list):
+        words = [given, *rest[0]]
+    elif words is None and rest and isinstance(rest[0], str):
+        words = [given, *rest]
+    if words is None:
+        use.script(_value(given))
+    elif words:
+        use.start([_value(each) for each in words])

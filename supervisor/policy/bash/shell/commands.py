@@ -1,0 +1,229 @@
+"""Runs simple commands: their words and circumstances, and the functions and aliases they call."""
+
+from typing import Final
+
+from supervisor.policy.bash.invocation import Invocation, Redirect, Stdin
+from supervisor.policy.bash.shell.algebra import alone
+from supervisor.policy.bash.shell.assignments import assigned, declared
+from supervisor.policy.bash.shell.expand import scalar
+from supervisor.policy.bash.shell.fields import fields, values
+from supervisor.policy.bash.shell.grammar import Grammar
+from supervisor.policy.bash.shell.machine import MOST_TEXTS_RUN, Work
+from supervisor.policy.bash.shell.parameters import listed
+from supervisor.policy.bash.shell.printing import write_output
+from supervisor.policy.bash.shell.shell_builtins import BUILTINS, HANDLERS, PREFIXES
+from supervisor.policy.bash.shell.streams import redirected
+from supervisor.policy.bash.shell.syntax import (
+    Assignment,
+    Command,
+    Literal,
+    Parameter,
+    Process,
+    Simple,
+    Variable,
+    Word,
+)
+from supervisor.policy.bash.value import HOLE, Text, Value
+
+_MOST_ROWS: Final = 8
+_ANYTHING: Final = Value((Text(HOLE, many=True),))
+_CALMING: Final = frozenset({"wait", "sleep", "break", "exit", "return", "read"})
+_LEAVING: Final = frozenset({"exit", "return", "break", "continue"})
+
+Row = tuple[Value, ...]
+Environment = tuple[tuple[str, Value], ...]
+Given = tuple[tuple[int, Stdin], ...]
+
+
+class Commands(Work):
+    """The shell, as far as single commands go."""
+
+    def simple(self, node: Simple) -> None:
+        """Expand a command's words and run it."""
+        if not self.budget.step() or self.budget.invocations <= 0:
+            self.budget.exhaust("it starts too many commands")
+            return
+        self.node = node
+        self.outward = ()
+        rows, given = self._rows(node)
+        if not node.redirects and not self.outward:
+            redirects: tuple[Redirect, ...] = ()
+            self._each(node, rows, redirects, given)
+            return
+        kept = self.stdin, self.sink, self.feeds
+        files = self.scope.files
+        redirects = redirected(self, node)
+        if self.outward:
+            self.feeds = (*self.feeds, *self.outward)
+        self._each(node, rows, redirects, given)
+        if len(rows[0]) == 1 and not given and alone(rows[0][0]) == "exec":
+            self.sink, self.feeds = kept[1:]
+            return
+        self.stdin, self.sink, self.feeds = kept
+        self.scope.files = files
+
+    def _rows(self, node: Simple) -> tuple[list[Row], Given]:
+        """The words that the command may have, and what its `<(…)` give."""
+        if node.fixed:
+            return [tuple([word.value for word in node.words])], ()  # type: ignore[misc]
+        rows: list[list[Value]] = [[]]
+        given: list[tuple[int, Stdin]] = []
+        for word in node.words:
+            self.produced = None
+            more = self._word_rows(word)
+            if self.produced is not None:
+                given.append((len(rows[0]), self.produced))
+            if len(rows) * len(more) > _MOST_ROWS:
+                more = [(_ANYTHING,)]
+            if len(more) == 1:
+                for row in rows:
+                    row.extend(more[0])
+            else:
+                rows = [[*row, *extra] for row in rows for extra in more]
+        return [tuple(row) for row in rows], tuple(given)
+
+    def _word_rows(self, word: Word | Assignment) -> list[Row]:
+        """The fields that one word may become."""
+        if isinstance(word, Assignment):
+            return [(declared(self, word),)]
+        if word.value is not None:
+            return [(word.value,)]
+        if _whole(word):
+            return [(scalar(self, word.parts),)]
+        ways, from_data = fields(self, word)
+        return values(ways, from_data=from_data)
+
+    def _each(
+        self, node: Simple, rows: list[Row], redirects: tuple[Redirect, ...], given: Given
+    ) -> None:
+        environment: Environment = ()
+        if node.assignments:
+            kept = self.scope
+            if node.words:
+                self.scope = kept.copy()
+            environment = tuple([assigned(self, each) for each in node.assignments])
+            self.scope = kept
+        self.prefix = environment
+        for row in rows:
+            if not row:
+                if redirects or environment:
+                    self.aside_files(node, redirects, environment)
+            elif len(row[0].texts) == 1:
+                self.run(row, node, redirects, environment, given)
+            else:
+                for each in row[0].texts[:_MOST_ROWS]:
+                    argv = (Value((each,), row[0].from_data), *row[1:])
+                    self.run(argv, node, redirects, environment, given)
+
+    def aside_files(
+        self, node: Command, redirects: tuple[Redirect, ...], environment: Environment = ()
+    ) -> None:
+        """Report redirects and assignments that no program stands beside."""
+        self.report(Invocation((), self.scope.cwd, self.part(node), redirects, environment,
+                               self.stdin, self.feeds, builtin=True, background=self.background,
+                               in_endless_loop=self.endless))  # fmt: skip
+
+    def report(self, invocation: Invocation) -> None:
+        """Add to what is started."""
+        self.budget.invocations -= 1
+        self.invocations.append(invocation)
+
+    def run(
+        self, argv: Row, node: Simple, redirects: tuple[Redirect, ...],
+        environment: Environment = (), given: Given = (),
+    ) -> None:  # fmt: skip
+        """Run one command whose words are known as far as they can be."""
+        scope = self.scope
+        self.node = node
+        name = alone(argv[0])
+        direct = True
+        while name in PREFIXES and len(argv) > 1 and (skipped := PREFIXES[name](argv)):
+            given = tuple((place - skipped, each) for place, each in given)
+            argv, direct = argv[skipped:], False
+            self.leaves = self.leaves or name == "exec"
+            name = alone(argv[0])
+        if name is not None and direct:
+            if scope.aliases and name in scope.aliases:
+                self._alias(name, node)
+            if scope.functions and name in scope.functions:
+                self._call(name, argv, node, redirects, environment)
+                return
+        if name in _CALMING:
+            self.calms += 1
+        if name in _LEAVING:
+            self.leaves = True
+        if scope.environment:
+            own = dict(environment)
+            environment += tuple(pair for pair in scope.environment if pair[0] not in own)
+        self.report(Invocation(argv, scope.cwd, self.part(node), redirects, environment,
+                               self.stdin, self.feeds, name in BUILTINS, self.background,
+                               self.endless, given))  # fmt: skip
+        handler = HANDLERS.get(name)
+        if handler is not None:
+            handler(self, argv, dict(given))
+        if self.sink is not None:
+            write_output(self.sink, argv, self.stdin, self.scope)
+        self.scope.last = argv[-1]
+
+    def _alias(self, name: str, node: Simple) -> None:
+        """Also run what an alias stands for: the shell may or may not expand it."""
+        text = self.scope.aliases.pop(name)
+        rest = [word for word in node.words[1:] if isinstance(word, Word)]
+        for each in text.texts[:MOST_TEXTS_RUN]:
+            if not self.budget.open_text(len(each.text)) or not self.deeper():
+                break
+            script = Grammar(each.text, self.budget, (node.start, node.end)).whole()
+            for item in script.body.items[-1:]:
+                stage = item.links[-1][1].stages[-1:]
+                if stage and isinstance(stage[0], Simple):
+                    stage[0].words.extend(rest)
+                    stage[0].redirects.extend(node.redirects)
+            self.troubles(script)
+            if HOLE in each.text:
+                self.doubt("what an alias stands for can't be known")
+            self.sequence(script.body)
+            self.budget.nesting += 1
+        self.scope.aliases[name] = text
+        self.node = node
+
+    def _call(
+        self, name: str, argv: Row, node: Simple, redirects: tuple[Redirect, ...],
+        environment: Environment,
+    ) -> None:  # fmt: skip
+        """Walk a function's body with its own positional parameters."""
+        if redirects or environment:
+            self.aside_files(node, redirects, environment)
+        definition = self.scope.functions[name]
+        if any(each is definition for each in self.calls):
+            if self.forked and (not self.conditional or len(argv) == 1):
+                self.bomb(node)
+            return
+        if definition.body is None or not self.deeper():
+            return
+        positional = self.scope.positional
+        kept = self.forked, self.conditional, self.leaves
+        self.scope.positional = argv[1:]
+        self.forked = self.conditional = False
+        self.calls.append(definition)
+        self.locals.append({})
+        self.command(definition.body)
+        self.calls.pop()
+        variables = self.scope.variables
+        for local, value in self.locals.pop().items():
+            variables.pop(local, None)
+            if value is not None:
+                variables[local] = value
+        self.forked, self.conditional, self.leaves = kept
+        self.scope.positional = positional
+        self.budget.nesting += 1
+
+
+def _whole(word: Word) -> bool:
+    """Whether a word is one field whatever its expansions give: all of it is quoted."""
+    for piece in word.parts:
+        kind = type(piece)
+        if kind is Process or not piece.quoted:  # type: ignore[union-attr]
+            return False
+        if kind is not Literal and kind in (Variable, Parameter) and listed(piece):  # type: ignore[arg-type]
+            return False
+    return bool(word.parts)

@@ -1,0 +1,304 @@
+"""The shell's grammar, as bash reads it: lists, pipelines, simple commands.
+
+Exact where tree-sitter's grammar is known to err. What is malformed is read on after the fault,
+command by command, so that what can be recognised still is; the trouble is noted.
+"""
+
+import re
+from typing import Final
+
+from supervisor.policy.bash.shell.compound import Compounds
+from supervisor.policy.bash.shell.cursor import Broken
+from supervisor.policy.bash.shell.limits import Budget
+from supervisor.policy.bash.shell.redirections import REDIRECTS
+from supervisor.policy.bash.shell.syntax import (
+    AndOr,
+    Assignment,
+    Command,
+    Function,
+    Pipeline,
+    Script,
+    Sequence,
+    Simple,
+    Word,
+    plain_word,
+)
+
+_RESERVED: Final = re.compile(
+    r"(if|then|elif|else|fi|while|until|for|select|do|done|case|esac|function|time|coproc|\{|\}|!"
+    r"|\[\[)(?=[ \t\n;&|()<>]|\\\n|$)"
+)
+_ENDING: Final = frozenset(("", "\n", ";", "|", ")", "#"))
+_CLOSERS: Final = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}"})
+_PREFIX: Final = re.compile(r"(?:!|time(?:[ \t]+-p)?(?:[ \t]+--)?)(?=[ \t\n;&|()<>]|\\\n|$)")
+_AND_OR: Final = re.compile(r"&(?:\\\n)*&|\|(?:\\\n)*\|")
+_PIPE: Final = re.compile(r"\|(?:\\\n)*&|\|(?!(?:\\\n)*\|)")
+_SEPARATOR: Final = re.compile(r";(?![;&])|&(?!(?:\\\n)*&)")
+_LETTER: Final = r"[^ \t\n|&;()<>'\"$`\\*?\[~{\0]"
+_PLAIN_WORD: Final = rf"(?!#)(?:{_LETTER}++|\{{\}})++(?=[ \t\n|;)]|&(?!>)|$)"
+_WORD: Final = re.compile(rf"[ \t]*+({_PLAIN_WORD})")
+"""A word in which nothing means anything to the shell, with the blanks before it."""
+
+_WORDS: Final = re.compile(rf"(?:[ \t]++{_PLAIN_WORD})+")
+"""Several of them."""
+
+_DECLARES: Final = frozenset({"declare", "typeset", "local", "export", "readonly", "alias"})
+_FUNCTION_NAME: Final = re.compile(r"[ \t]*\([ \t]*\)")
+_FAULTY: Final = re.compile(r"[^\n;&|(){}`]*[\n;&|(){}`]?")
+"""What is left out behind a fault."""
+
+_SALVAGE: Final = 20
+"""What going on behind a fault costs."""
+
+
+class Grammar(Compounds):
+    """Reads a whole text into a script.
+
+    `simples` are all simple commands met so far, `starts` where they begin in this text.
+    """
+
+    def __init__(self, text: str, budget: Budget, fixed: tuple[int, int] | None = None) -> None:
+        super().__init__(text, budget, fixed)
+        self.simples: list[Simple] = []
+        self.starts: list[int] = []
+
+    def another(self, text: str, place: tuple[int, int]) -> "Grammar":
+        """A reader for a text that stood at this place."""
+        return Grammar(text, self.budget, place)
+
+    def whole(self) -> Script:
+        """All of the text; never fails, its troubles say what couldn't be read."""
+        nesting = self.budget.nesting
+        try:
+            body = self.sequence()
+        except Broken as problem:
+            body = self._salvaged(problem, nesting)
+        else:
+            if self.at < self.size:
+                body = self._salvaged(self._misplaced(), nesting)
+        if self.pending:
+            self.note(Broken("a here-document is never begun", self.size))
+        self.budget.nesting = nesting
+        start, end = self.place(0, self.size)
+        return Script(body, self.troubles, start, end)
+
+    def script(self, closer: str) -> Script:
+        """Commands up to the closer of a substitution."""
+        self.nest()
+        start = self.at
+        body = self.sequence()
+        if not self.text.startswith(closer, self.at):
+            raise Broken("a substitution is never closed", start)
+        self.at += len(closer)
+        self.budget.nesting += 1
+        begin, end = self.place(start, self.at)
+        return Script(body, [], begin, end)
+
+    def inner(self, text: str, place: tuple[int, int]) -> Script:
+        """A text of its own, at one place of this one."""
+        self.nest()
+        script = Grammar(text, self.budget, place).whole()
+        self.troubles.extend(script.troubles)
+        self.budget.nesting += 1
+        return script
+
+    def _token(self) -> str:
+        return self.text[self.at : self.at + 12].split("\n", 1)[0].split(" ", 1)[0]
+
+    def _salvaged(self, problem: Broken, nesting: int) -> Sequence:
+        """Go on behind each fault, one command at a time, and keep what was recognised."""
+        while True:
+            self.budget.nesting = nesting
+            self.note(problem)
+            if problem.fatal or not self.budget.spend(_SALVAGE):
+                break
+            self.at = max(self.at, problem.start)
+            skip = _FAULTY.match(self.text, self.at)
+            self.at = max(skip.end() if skip is not None else 0, self.at + 1)
+            if self.at >= self.size:
+                break
+            try:
+                self.sequence()
+                if self.at >= self.size:
+                    break
+                problem = Broken("what comes before doesn't fit", self.at)
+            except Broken as again:
+                problem = again
+        return self.recognised()
+
+    def recognised(self) -> Sequence:
+        """The simple commands met so far, one after the other."""
+        return Sequence([AndOr([("", Pipeline([each]))]) for each in self.simples])
+
+    # Lists
+
+    def lines(self) -> None:
+        """Step over blanks, comments and newlines; read the here-documents that are due."""
+        text = self.text
+        while True:
+            here = self.blanks()
+            if here == "#":
+                end = text.find("\n", self.at)
+                self.at = self.size if end < 0 else end
+            elif here == "\n":
+                self.at += 1
+                if self.pending:
+                    self.documents()
+            else:
+                return
+
+    def sequence(self) -> Sequence:
+        """Lists up to a closer (which isn't read) or the end."""
+        found = Sequence()
+        text = self.text
+        while True:
+            self.lines()
+            here = self.peek()
+            if not here or here == ")":
+                return found
+            if here == ";" and text.startswith((";;", ";&"), self.at):
+                return found
+            if here in "tefdet}" and self.reserved() in _CLOSERS:
+                return found
+            item = self._and_or()
+            found.items.append(item)
+            here = self.blanks()
+            separator = _SEPARATOR.match(text, self.at) if here in (";", "&") else None
+            if separator is not None:
+                self.at = separator.end()
+                item.background = here == "&"
+            elif self.peek() not in ("", "\n", ")", "#") and not text.startswith(";", self.at):
+                if self.reserved() in _CLOSERS:
+                    return found
+                raise self._misplaced()
+
+    def reserved(self) -> str:
+        """The reserved word that stands here, if one does."""
+        match = _RESERVED.match(self.text, self.at)
+        return match[1] if match is not None else ""
+
+    def _and_or(self) -> AndOr:
+        links = [("", self.pipeline())]
+        while True:
+            match = _AND_OR.match(self.text, self.at) if self.peek() in ("&", "|") else None
+            if match is None:
+                return AndOr(links)
+            self.at = match.end()
+            self.lines()
+            links.append((match[0][0] * 2, self.pipeline()))
+
+    def pipeline(self) -> Pipeline:
+        """Commands joined by bars, after any `!` and `time`."""
+        while self.peek() in ("!", "t") and (prefix := _PREFIX.match(self.text, self.at)):
+            self.at = prefix.end()
+            if self.blanks() in ("", "\n", ";", "&", ")"):
+                return Pipeline([])
+        stages = [self.command()]
+        while True:
+            here = self.blanks()
+            match = _PIPE.match(self.text, self.at) if here == "|" else None
+            if match is None:
+                return Pipeline(stages)
+            self.at = match.end()
+            self.lines()
+            stages.append(self.command())
+
+    def command(self) -> Command:
+        """One command with its redirects."""
+        here = self.peek()
+        if here == "(" or (here in "iwufsctdeb{}![" and self.reserved()):
+            return self.compound(here)
+        return self.simple()
+
+    def simple(self) -> Command:
+        """Assignments, words and redirects in any order; or a function's definition."""
+        self.afford()
+        start = self.at
+        node = Simple(start, start)
+        self.simples.append(node)
+        words = node.words
+        first, declares, fixed = self._plain_start(words)
+        while here := self._going_on(words, declares=declares):
+            if here == "(":
+                return self._definition(node)
+            before = self.at
+            if here in REDIRECTS and (redirect := self.redirect()) is not None:
+                node.redirects.append(redirect)
+            elif (declares or not words) and (assignment := self.assignment()) is not None:
+                fixed = False
+                if words:
+                    words.append(assignment)
+                else:
+                    node.assignments.append(assignment)
+            else:
+                word = self._must(self.word(), before)
+                fixed = fixed and word.value is not None
+                if not words:
+                    first, declares = before, word.plain in _DECLARES
+                words.append(word)
+        self.starts.append(first)
+        node.fixed = fixed
+        node.start, node.end = self.fixed or (
+            start,
+            start + len(self.text[start : self.at].rstrip(" \t")),
+        )
+        if not words and not node.assignments and not node.redirects:
+            self.simples.pop()
+            raise self._misplaced()
+        return node
+
+    def _plain_start(self, words: list[Word | Assignment]) -> tuple[int, bool, bool]:
+        """Read the first word if it is plain: where it begins, and whether it declares."""
+        run = _WORD.match(self.text, self.at)
+        if run is None or "=" in run[1]:
+            return self.at, False, True
+        words.append(plain_word(run[1]))
+        self.at = run.end()
+        return run.start(1), run[1] in _DECLARES, True
+
+    def _going_on(self, words: list[Word | Assignment], *, declares: bool) -> str:
+        """Read the plain words that come next; the character behind, empty if none follows."""
+        text = self.text
+        if words and not declares and (run := _WORDS.match(text, self.at)) is not None:
+            words += [plain_word(each) for each in run[0].replace("\t", " ").split(" ") if each]
+            self.at = run.end()
+        here = self.blanks()
+        if here in _ENDING or (here == "&" and not text.startswith("&>", self.at)):
+            return ""
+        return here
+
+    def _must(self, word: Word, before: int) -> Word:
+        """The word, if one was read; it costs something."""
+        if self.at == before:
+            raise self._misplaced()
+        self.afford()
+        return word
+
+    def _misplaced(self) -> Broken:
+        return Broken(f"{self._token()!r} can't stand here", self.at)
+
+    def _definition(self, node: Simple) -> Command:
+        """A function's definition, its name read as a word."""
+        name = _FUNCTION_NAME.match(self.text, self.at)
+        if len(node.words) != 1 or node.assignments or node.redirects or name is None:
+            raise Broken("a parenthesis can't stand here", self.at)
+        self.simples.pop()
+        self.at = name.end()
+        return self.function(node.start, self.text[node.start : name.start()].rstrip())
+
+    def function(self, start: int, name: str) -> Function:
+        """A definition, its name and parentheses read."""
+        self.nest()
+        self.lines()
+        begin = self.at
+        if self.peek() == "{":
+            # zsh takes a brace here without a blank after it; a reader can't know which shell runs.
+            body: Command = self.braces(begin)
+            self.redirects(body)
+        else:
+            body = self.command()
+        begin, end = self.place(start, self.at)
+        self.budget.nesting += 1
+        return Function(begin, end, [], name, body)
+
+    # Redirects

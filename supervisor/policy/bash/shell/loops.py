@@ -1,0 +1,140 @@
+"""Loops: walked round by round where the words are known, else from any state that may come."""
+
+from typing import Final
+
+from supervisor.policy.bash.shell.algebra import DATA, EMPTY, join, union
+from supervisor.policy.bash.shell.commands import Commands
+from supervisor.policy.bash.shell.fields import fields, values
+from supervisor.policy.bash.shell.names import programs
+from supervisor.policy.bash.shell.scope import Scope, merged
+from supervisor.policy.bash.shell.syntax import Command, For, Sequence, While
+from supervisor.policy.bash.value import Value
+
+MOST_ROUNDS: Final = 24
+"""Rounds of a loop that are walked one by one."""
+
+_MOST_ROWS: Final = 8
+_ALWAYS: Final = ((":",), ("true",))
+_NEVER: Final = (("false",),)
+
+
+class Loops(Commands):
+    """The shell, as far as its loops go."""
+
+    def for_each(self, node: For) -> None:
+        """`for` and `select`: all words at once if the rounds are alike, else one by one."""
+        given = self._given(node)
+        found = max(given, key=len)
+        if not found:
+            return
+        everything = union(value for row in given for value in row)
+        if node.select:
+            self.scope.assign(node.name, everything)
+            self.loop(node.body, node)
+            return
+        conditional = self.conditional
+        self.conditional = conditional or any(
+            each.pattern is not None or each.many for each in everything.texts
+        )
+        self._rounds(node, given, found, everything)
+        self.conditional = conditional
+
+    def _rounds(
+        self, node: For, given: list[tuple[Value, ...]], found: tuple[Value, ...], everything: Value
+    ) -> None:
+        """Walk the body for the words."""
+        start, mark, sink = self.scope, len(self.invocations), self.sink
+        printed = sink.value if sink is not None else EMPTY
+        self.scope = start.copy()
+        self.scope.assign(node.name, everything)
+        changed = self._round(node.body, start, node.name)
+        if (len(found) == 1 and len(given) == 1) or (not changed and sink is None):
+            return
+        if len(given) == 1 and len(found) <= MOST_ROUNDS:
+            together = self.invocations[mark:]
+            del self.invocations[mark:]
+            self.scope = start
+            if sink is not None:
+                sink.value = printed
+            for value in found:
+                self.scope.assign(node.name, value)
+                self.sequence(node.body)
+            if self.budget.exhausted:
+                self.invocations[mark:mark] = together
+            return
+        if sink is not None:
+            sink.value = join((printed, DATA))
+        self._again(node.body, start, node.name, everything)
+
+    def _given(self, node: For) -> list[tuple[Value, ...]]:
+        """The words of the loop, for each number of words that there may be."""
+        if node.words is None:
+            return [self.scope.positional if self.scope.positional is not None else (DATA,)]
+        given: list[tuple[Value, ...]] = [()]
+        for word in node.words:
+            if word.value is not None:
+                rows: list[tuple[Value, ...]] = [(word.value,)]
+            else:
+                ways, from_data = fields(self, word)
+                rows = values(ways, from_data=from_data)
+            given = [before + row for before in given for row in rows][:_MOST_ROWS]
+        return given
+
+    def _round(self, body: Sequence, start: Scope, name: str = "") -> bool:
+        """Walk a loop's body once; whether it changed what later rounds see."""
+        before = dict(self.scope.variables)
+        self.sequence(body)
+        after = self.scope.variables
+        if self.scope.cwd != start.cwd or self.scope.arrays != start.arrays:
+            return True
+        return before != after and any(
+            before.get(each) != after.get(each) for each in before.keys() | after.keys() - {name}
+        )
+
+    def _again(
+        self, body: Sequence, start: Scope, name: str = "", value: Value | None = None
+    ) -> None:
+        """Walk a body again from any state that a round may leave."""
+        self.scope = merged(start, self.scope)
+        if value is not None:
+            self.scope.assign(name, value)
+        for each, held in list(self.scope.variables.items()):
+            if each != name and start.variables.get(each) != held:
+                self.scope.variables[each] = union((held, DATA))
+        self.sequence(body)
+        self.scope = merged(start, self.scope)
+
+    def loop(self, body: Sequence, node: Command, *, endless: bool = False) -> None:
+        """A loop of which nobody knows how often it runs."""
+        before, self.endless = self.endless, self.endless or endless
+        conditional, self.conditional = self.conditional, self.conditional or not endless
+        start, mark, sink = self.scope, len(self.invocations), self.sink
+        printed = sink.value if sink is not None else EMPTY
+        calms = self.calms
+        self.scope = start.copy()
+        changed = self._round(body, start)
+        if (
+            endless
+            and self.calms == calms
+            and any(each.background for each in self.invocations[mark:])
+        ):
+            self.bomb(node)
+        if changed:
+            self._again(body, start)
+        else:
+            self.scope = merged(start, self.scope)
+        if sink is not None:
+            sink.value = join((printed, DATA))
+        self.endless, self.conditional = before, conditional
+
+    def repeat(self, node: While) -> None:
+        """`while` and `until`."""
+        first = node.condition.items[0] if len(node.condition.items) == 1 else None
+        always = False
+        if first is not None and len(first.links) == 1 and len(first.links[0][1].stages) == 1:
+            names = programs(first.links[0][1].stages[0])
+            always = names in (_NEVER if node.until else _ALWAYS)
+        kept, self.repeats = self.repeats, True
+        self.sequence(node.condition)
+        self.loop(node.body, node, endless=always)
+        self.repeats = kept

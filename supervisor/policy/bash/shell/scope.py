@@ -1,0 +1,171 @@
+"""What a shell knows at one moment: variables, folder, functions, positional parameters."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from supervisor.policy.bash.effect import ShellContext
+from supervisor.policy.bash.invocation import Stdin
+from supervisor.policy.bash.shell.algebra import EMPTY, literal, union
+from supervisor.policy.bash.shell.syntax import Function
+from supervisor.policy.bash.value import UNKNOWN, Value
+
+DEFAULT_SEPARATORS: Final = literal(" \t\n")
+"""`$IFS` where nobody has changed it."""
+
+INHERITED: Final = frozenset(
+    {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "OLDPWD", "TMPDIR", "LANG", "TERM",
+     "EDITOR", "PAGER"}
+)  # fmt: skip
+"""Variables that a shell has from its environment, so that a new value reaches its children."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """The state a shell starts in.
+
+    `positional` is None where its arguments aren't known. `functions` are definitions that it
+    inherits, as `Walker` keeps them.
+    """
+
+    cwd: Value
+    home: str
+    variables: Mapping[str, Value] = field(default_factory=dict)
+    functions: Mapping[str, Function] = field(default_factory=dict)
+    positional: tuple[Value, ...] | None = None
+    stdin: Stdin | None = None
+    name: Value = field(default_factory=lambda: literal("bash"))
+
+    @classmethod
+    def fresh(cls, context: ShellContext) -> "Shell":
+        """The shell that runs a call's command."""
+        variables = {name: literal(value) for name, value in context.environment.items()}
+        return cls(literal(context.cwd), context.home, variables)
+
+
+@dataclass(slots=True)
+class Scope:
+    """The state of a shell while its text is walked."""
+
+    cwd: Value
+    home: str
+    variables: dict[str, Value]
+    arrays: dict[str, dict[str, Value]] = field(default_factory=dict)
+    functions: dict[str, Function] = field(default_factory=dict)
+    aliases: dict[str, Value] = field(default_factory=dict)
+    positional: tuple[Value, ...] | None = None
+    name: Value = EMPTY
+    previous: Value = UNKNOWN
+    """`$OLDPWD`."""
+    folders: tuple[Value, ...] = ()
+    """The stack of `pushd`, without the current one."""
+    files: dict[str, Stdin] = field(default_factory=dict)
+    """What open descriptors read from."""
+    exported: dict[str, None] = field(default_factory=dict)
+    unset: frozenset[str] = frozenset()
+    last: Value = UNKNOWN
+    """`$_`."""
+    globbing: bool = True
+    environment: tuple[tuple[str, Value], ...] = ()
+
+    @classmethod
+    def starting(cls, shell: Shell) -> "Scope":
+        """The state at the start of a text."""
+        return cls(
+            shell.cwd,
+            shell.home,
+            dict(shell.variables),
+            functions=dict(shell.functions),
+            positional=shell.positional,
+            name=shell.name,
+        )
+
+    def copy(self) -> "Scope":
+        """A state that can change without this one."""
+        return Scope(
+            self.cwd, self.home, dict(self.variables), dict(self.arrays), dict(self.functions),
+            dict(self.aliases), self.positional, self.name, self.previous, self.folders,
+            dict(self.files), dict(self.exported), self.unset, self.last, self.globbing,
+            self.environment,
+        )  # fmt: skip
+
+    def get(self, name: str) -> Value | None:  # noqa: PLR0911 - a table of the special ones
+        """A variable's value; None if the call doesn't say."""
+        value = self.variables.get(name)
+        if value is not None:
+            return value
+        if name == "PWD":
+            return self.cwd
+        if name == "HOME":
+            return literal(self.home)
+        if name == "OLDPWD":
+            return self.previous
+        if name == "IFS":
+            return DEFAULT_SEPARATORS
+        if name in self.arrays:
+            return next(iter(self.arrays[name].values()), EMPTY)
+        return EMPTY if name in self.unset else None
+
+    def assign(self, name: str, value: Value) -> None:
+        """Give a variable a value."""
+        self.variables[name] = value
+        if name in self.arrays:
+            self.arrays[name] = {**self.arrays[name], "0": value}
+        if name in self.exported or name in INHERITED:
+            self.exported[name] = None
+            self._environment()
+
+    def export(self, name: str) -> None:
+        """Hand a variable on to what is started from now on."""
+        self.exported[name] = None
+        self._environment()
+
+    def forget(self, name: str) -> None:
+        """`unset`."""
+        self.variables.pop(name, None)
+        self.arrays.pop(name, None)
+        self.functions.pop(name, None)
+        self.unset |= {name}
+        if name in self.exported:
+            del self.exported[name]
+            self._environment()
+
+    def _environment(self) -> None:
+        self.environment = tuple(
+            (name, value) for name in self.exported if (value := self.variables.get(name))
+        )
+
+    def home_folder(self) -> Value:
+        """Where `~` leads."""
+        return self.variables.get("HOME") or literal(self.home)
+
+
+def merged(first: Scope, second: Scope) -> Scope:
+    """The state after one of two ways; it may be either."""
+    both = first.copy()
+    if first.cwd != second.cwd:
+        both.cwd = union((first.cwd, second.cwd))
+    if first.previous != second.previous:
+        both.previous = union((first.previous, second.previous))
+    if first.folders != second.folders:
+        both.folders = ()
+    if first.variables != second.variables:
+        for name in first.variables.keys() | second.variables.keys():
+            one, other = first.get(name), second.get(name)
+            if one != other:
+                both.variables[name] = union((one or UNKNOWN, other or UNKNOWN))
+    for name, array in second.arrays.items():
+        if first.arrays.get(name) != array:
+            both.arrays[name] = {"@": UNKNOWN}
+    both.functions = {**second.functions, **first.functions}
+    both.aliases = {**second.aliases, **first.aliases}
+    both.files = {**second.files, **first.files}
+    if first.positional != second.positional:
+        both.positional = None
+    both.exported = {**first.exported, **second.exported}
+    both.environment = tuple(
+        (name, value) for name in both.exported if (value := both.variables.get(name))
+    )
+    both.unset = first.unset & second.unset
+    both.globbing = first.globbing or second.globbing
+    return both

@@ -1,0 +1,91 @@
+"""Redirects: the files a command opens, and what its standard input and output become."""
+
+from typing import TYPE_CHECKING, Final
+
+from supervisor.policy.bash.invocation import Direction, Redirect, Stdin
+from supervisor.policy.bash.shell.algebra import DATA, EMPTY, alone, join, literal
+from supervisor.policy.bash.shell.expand import scalar, word_value
+from supervisor.policy.bash.shell.fields import fields
+from supervisor.policy.bash.shell.syntax import Command, HereDocument, Process, Redirection
+from supervisor.policy.bash.value import HOLE, MOST_TEXTS, Text, Value
+
+if TYPE_CHECKING:
+    from supervisor.policy.bash.shell.machine import Work
+
+_DIRECTIONS: Final = {
+    "<": Direction.READ, ">": Direction.WRITE, ">|": Direction.WRITE, ">>": Direction.APPEND,
+    "<>": Direction.BOTH, "&>": Direction.WRITE, ">&": Direction.WRITE, "&>>": Direction.APPEND,
+}  # fmt: skip
+_FIRST_FREE: Final = 10
+_DIGITS: Final = 8
+
+
+def redirected(shell: "Work", node: Command) -> tuple[Redirect, ...]:
+    """The files that a command opens; the shell's input, output and descriptors follow."""
+    found: list[Redirect] = []
+    for each in node.redirects:
+        _redirect(shell, each, found)
+    return tuple(found)
+
+
+def _redirect(shell: "Work", node: Redirection, found: list[Redirect]) -> None:
+    operator, descriptor, target = node.operator, node.descriptor, node.target
+    if isinstance(target, HereDocument):
+        text = scalar(shell, target.parts) if target.parts else EMPTY
+        _feed(shell, descriptor, Stdin(text))
+        return
+    shell.produced = None
+    if operator == "<<<":
+        _feed(shell, descriptor, Stdin(join((word_value(shell, target), literal("\n")))))
+        return
+    if target.value is not None:
+        value = target.value
+    else:
+        ways, from_data = fields(shell, target)
+        texts = tuple(dict.fromkeys(each for way in ways for each in way))[:MOST_TEXTS]
+        value = Value(texts or (Text(HOLE),), from_data)
+        produced, shell.produced = shell.produced, None
+        if type(target.parts[0]) is Process:
+            _connect(shell, operator, descriptor, produced)
+            return
+    if operator in ("<&", ">&"):
+        only = alone(value)
+        if only is None or only == "-" or only.rstrip("-").isdigit():
+            _duplicate(shell, operator, descriptor, only)
+            return
+    if descriptor and not descriptor.isdigit():
+        number = str(_FIRST_FREE + len(shell.scope.files))
+        shell.scope.assign(descriptor, literal(number))
+        descriptor = number
+    direction = _DIRECTIONS.get(operator, Direction.READ)
+    if direction is Direction.READ or direction is Direction.BOTH:
+        _feed(shell, descriptor, Stdin(DATA, (), value))
+    elif descriptor in ("", "1"):
+        shell.sink = None
+        shell.feeds = ()
+    number_of = int(descriptor) if descriptor and len(descriptor) <= _DIGITS else None
+    found.append(Redirect(direction, value, shell.part(node), number_of))
+
+
+def _connect(shell: "Work", operator: str, descriptor: str, produced: Stdin | None) -> None:
+    """`< <(…)` and `> >(…)`: a pipe, no file."""
+    if produced is not None and operator == "<":
+        _feed(shell, descriptor, produced)
+    elif produced is None and descriptor in ("", "1"):
+        shell.sink = None
+
+
+def _feed(shell: "Work", descriptor: str, stdin: Stdin) -> None:
+    if descriptor in ("", "0"):
+        shell.stdin = stdin
+    else:
+        shell.scope.files = {**shell.scope.files, descriptor: stdin}
+
+
+def _duplicate(shell: "Work", operator: str, descriptor: str, only: str | None) -> None:
+    if operator == "<&":
+        if only == "0":
+            return
+        _feed(shell, descriptor, shell.scope.files.get((only or "").rstrip("-"), Stdin(DATA)))
+    elif descriptor in ("", "1") and only not in ("1", None):
+        shell.sink = None

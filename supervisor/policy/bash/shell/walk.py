@@ -1,0 +1,264 @@
+"""Walks a script as the shell would run it: which commands start, where, with what around them."""
+
+from typing import Final
+
+from supervisor.policy.bash.invocation import Stdin
+from supervisor.policy.bash.shell.algebra import EMPTY, literal, union
+from supervisor.policy.bash.shell.arithmetic import evaluated
+from supervisor.policy.bash.shell.expand import scalar, word_value
+from supervisor.policy.bash.shell.loops import Loops
+from supervisor.policy.bash.shell.machine import Sink
+from supervisor.policy.bash.shell.names import changes, programs
+from supervisor.policy.bash.shell.scope import Scope, merged
+from supervisor.policy.bash.shell.streams import redirected
+from supervisor.policy.bash.shell.syntax import (
+    AndOr,
+    Calculation,
+    Case,
+    Command,
+    Condition,
+    Coprocess,
+    Count,
+    For,
+    Function,
+    Group,
+    If,
+    Pipeline,
+    Script,
+    Sequence,
+    Simple,
+    While,
+)
+from supervisor.policy.bash.value import Value
+
+_ARITHMETIC_TESTS: Final = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
+
+
+class Walker(Loops):
+    """The shell, as far as its structure goes."""
+
+    def script(self, node: Script) -> None:
+        """A whole text."""
+        self.troubles(node)
+        self.sequence(node.body)
+
+    def sequence(self, node: Sequence) -> None:
+        """Lists one after the other."""
+        for item in node.items:
+            if len(item.links) == 1 and not item.background:
+                stages = item.links[0][1].stages
+                if len(stages) == 1 and type(stages[0]) is Simple:
+                    self.simple(stages[0])
+                    continue
+            if not self.budget.step():
+                return
+            self.and_or(item)
+
+    def and_or(self, node: AndOr) -> None:
+        """Pipelines joined by `&&` and `||`."""
+        if node.background:
+            self._background(node)
+        elif len(node.links) == 1:
+            self.pipeline(node.links[0][1])
+        else:
+            self._links(node)
+
+    def _background(self, node: AndOr) -> None:
+        before = self.background, self.forked
+        self.background = self.forked = True
+        kept, self.scope = self.scope, self.scope.copy()
+        if len(node.links) == 1:
+            self.pipeline(node.links[0][1])
+        else:
+            self._links(node)
+        self.scope = kept
+        self.background, self.forked = before
+
+    def _links(self, node: AndOr) -> None:
+        """What stands after `&&` finds what came before done; after `||`, as it was before."""
+        before: Scope | None = None
+        links = node.links
+        conditional = self.conditional
+        for place, (operator, pipeline) in enumerate(links):
+            self.conditional = conditional or place > 0
+            following = links[place + 1][0] if place + 1 < len(links) else ""
+            if operator != "||":
+                if following == "||" or (place and changes(pipeline)):
+                    before = self.scope.copy()
+                self.pipeline(pipeline)
+                if operator == "&&" and before is not None and changes(pipeline):
+                    cwd = self.scope.cwd
+                    if self.scope.variables != before.variables and not self.certain(links[:place]):
+                        self.scope = merged(self.scope, before)
+                        self.scope.cwd = cwd
+                continue
+            done = self.scope
+            sink = self.sink
+            printed = sink.value if sink is not None else EMPTY
+            self.scope = before if before is not None else done.copy()
+            before = self.scope.copy()
+            self.leaves = False
+            self.pipeline(pipeline)
+            if sink is not None:
+                sink.value = union((printed, sink.value))
+            self.scope = done if self.leaves else merged(done, self.scope)
+            self.leaves = False
+        self.conditional = conditional
+
+    @staticmethod
+    def certain(links: list[tuple[str, Pipeline]]) -> bool:
+        """Whether these can't fail: assignments only."""
+        return all(
+            len(pipeline.stages) == 1
+            and isinstance(stage := pipeline.stages[0], Simple)
+            and not stage.words
+            for _, pipeline in links
+        )
+
+    def pipeline(self, node: Pipeline) -> None:
+        """One command, or several that feed each other."""
+        stages = node.stages
+        if len(stages) == 1:
+            self.command(stages[0])
+            return
+        names = [programs(stage) for stage in stages]
+        following = [self.feeds]
+        for some in reversed(names[1:]):
+            following.append(tuple(dict.fromkeys((*some, *following[-1]))))
+        following.reverse()
+        stdin, sink, feeds, scope = self.stdin, self.sink, self.feeds, self.scope
+        forked = self.forked
+        self.forked = True
+        last = len(stages) - 1
+        sources: tuple[str, ...] = stdin.sources if stdin is not None else ()
+        for place, stage in enumerate(stages):
+            self.feeds = following[place]
+            current = Sink() if place < last else sink
+            self.sink = current
+            if not isinstance(stage, Simple) or changes(stage):
+                self.scope = scope.copy()
+            self.command(stage)
+            self.scope = scope
+            if place < last and current is not None:
+                sources = tuple(dict.fromkeys((*sources, *names[place])))
+                self.stdin = Stdin(current.value, sources)
+        self.stdin, self.sink, self.feeds, self.forked = stdin, sink, feeds, forked
+
+    def command(self, node: Command) -> None:
+        """One command of any kind."""
+        if isinstance(node, Simple):
+            self.simple(node)
+            return
+        if not self.deeper():
+            return
+        stdin, sink, files = self.stdin, self.sink, self.scope.files
+        if node.redirects and not isinstance(node, Function):
+            self.node = node
+            if redirects := redirected(self, node):
+                self.aside_files(node, redirects)
+        self._compound(node)
+        if node.redirects:
+            self.stdin, self.sink, self.scope.files = stdin, sink, files
+        self.budget.nesting += 1
+
+    def _compound(self, node: Command) -> None:  # noqa: C901 - a table of the kinds there are
+        """What stands between a command's keywords."""
+        match node:
+            case Group():
+                self._group(node)
+            case If():
+                self._if(node)
+            case For():
+                self.for_each(node)
+            case While():
+                self.repeat(node)
+            case Case():
+                self._case(node)
+            case Condition():
+                self._condition(node)
+            case Calculation():
+                self.calculation(scalar(self, node.parts))
+            case Count():
+                self.calculation(scalar(self, node.parts))
+                self.loop(node.body, node, endless=node.endless)
+            case Function():
+                self.scope.functions[node.name] = node
+            case Coprocess() if node.body is not None:
+                self._coprocess(node.body)
+
+    def _group(self, node: Group) -> None:
+        if not node.subshell:
+            self.sequence(node.body)
+            return
+        kept, self.scope = self.scope, self.scope.copy()
+        forked, self.forked = self.forked, True
+        self.sequence(node.body)
+        self.scope, self.forked = kept, forked
+
+    def _coprocess(self, body: Command) -> None:
+        before = self.background, self.forked
+        self.background = self.forked = True
+        kept, self.scope = self.scope, self.scope.copy()
+        self.command(body)
+        self.scope = kept
+        self.background, self.forked = before
+
+    def branches(self, bodies: list[Sequence | None]) -> None:
+        """Ways of which one is gone; None is doing nothing."""
+        start, sink = self.scope, self.sink
+        conditional, self.conditional = self.conditional, True
+        printed = sink.value if sink is not None else EMPTY
+        ends: list[Scope] = []
+        outputs: list[Value] = []
+        for body in bodies:
+            self.scope = start.copy()
+            self.leaves = False
+            if sink is not None:
+                sink.value = printed
+            if body is not None:
+                self.sequence(body)
+            if sink is not None:
+                outputs.append(sink.value)
+            if not self.leaves:
+                ends.append(self.scope)
+            self.leaves = False
+        if sink is not None:
+            sink.value = union(outputs)
+        self.scope = ends[0] if ends else start
+        for end in ends[1:]:
+            self.scope = merged(self.scope, end)
+        self.conditional = conditional
+
+    def _if(self, node: If) -> None:
+        bodies: list[Sequence | None] = []
+        for condition, body in node.branches:
+            self.sequence(condition)
+            bodies.append(body)
+        bodies.append(node.otherwise)
+        self.branches(bodies)
+
+    def _case(self, node: Case) -> None:
+        word_value(self, node.word)
+        for patterns, _ in node.items:
+            for pattern in patterns:
+                if pattern.plain is None:
+                    scalar(self, pattern.parts)
+        self.branches([*(body for _, body in node.items), None])
+
+    def calculation(self, text: Value) -> None:
+        """`(( … ))`: variables may change, and a subscript may run something."""
+        only = text.only
+        if only is None:
+            self.hidden(text)
+            return
+        for each in only.split(";"):
+            evaluated(self, literal(each))
+
+    def _condition(self, node: Condition) -> None:
+        found = [word_value(self, word) for word in node.words]
+        for place, word in enumerate(node.words):
+            if word.plain in _ARITHMETIC_TESTS:
+                for value in found[max(place - 1, 0) : place + 2]:
+                    self.hidden(value)
+            elif word.plain == "-v" and place + 1 < len(found):
+                self.hidden(found[place + 1])

@@ -1,0 +1,193 @@
+"""One command that is being looked at: its words, its circumstances, and where its effects go."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
+
+from supervisor.policy.bash.effect import Act, Effect
+from supervisor.policy.bash.invocation import Invocation, Part, Stdin
+from supervisor.policy.bash.kept_scripts import KeptScripts
+from supervisor.policy.bash.options import Parsed
+from supervisor.policy.bash.places import Found
+from supervisor.policy.bash.table import Command, CommandTable
+from supervisor.policy.bash.value import HOLE, Text, Value, known
+
+NOTHING: Final = Stdin(known(""))
+"""The input of what `xargs` and recipes start."""
+
+IN_DOUBT: Final = "may be meant as a file"
+"""The reason of a READ or WRITE that is only likely: it counts for what is denied, and is no
+ground to ask."""
+
+RUN: Final = "is run as a script"
+"""The reason of a READ of a file that an interpreter runs."""
+
+NO_FILES: Final = frozenset(
+    {"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero",
+     "/dev/urandom", "/dev/random", "/dev/full", "/dev/ptmx"}
+)  # fmt: skip
+"""Devices that hold nothing, keep nothing and show nothing of others."""
+
+
+class Look(Protocol):
+    """What a command's reader may ask of the analysis that it is part of."""
+
+    table: CommandTable
+    home: str
+    kept: KeptScripts
+
+    def run(self, invocation: Invocation) -> None:
+        """Looks at a command that this one starts."""
+
+    def script(self, text: Value, around: Invocation, shell: str = "bash") -> None:
+        """Looks at text that a shell runs, in the circumstances of the command around it."""
+
+    def add(self, effect: Effect) -> None:
+        """Adds an effect."""
+
+    def feeders(self, invocation: Invocation) -> list[Invocation]:
+        """The commands of this call that feed this one, in the order of their text."""
+
+    def within(self, part: Part) -> list[Invocation]:
+        """The commands that stand inside of a part of the call, in the order of their text."""
+
+    def aside(self) -> list[Effect]:
+        """From here on effects go into a new list; `back` ends that."""
+
+    def back(self) -> None:
+        """Effects go where they went before."""
+
+
+@dataclass(slots=True)
+class Use:
+    """A command in use. `argv` are its own words, from the subcommand's point of view too."""
+
+    look: Look
+    invocation: Invocation
+    command: Command
+    program: str
+    cwd: Value
+    parsed: Parsed
+    only: tuple[str, ...] = ()
+    environment: tuple[tuple[str, Value], ...] = ()
+    at: int = 1
+    implied: bool = False
+    """Whether the words at hand don't stand in the command (`ls` lists `.`)."""
+
+    @property
+    def argv(self) -> tuple[Value, ...]:
+        """The words of the command."""
+        return self.invocation.argv
+
+    @property
+    def base(self) -> str:
+        """The name of the program without its folder."""
+        return self.program.rpartition("/")[2]
+
+    @property
+    def tags(self) -> set[str]:
+        """What options have set."""
+        return self.parsed.tags
+
+    @property
+    def carries(self) -> bool:
+        """Whether what it sends may hold data of this machine."""
+        stdin = self.invocation.stdin
+        fed = stdin is not None and stdin.text.only != ""
+        return fed or any(each.from_data for each in self.argv)
+
+    def emit(  # noqa: PLR0913 - the fields of an effect
+        self,
+        act: Act,
+        reason: str,
+        target: Value | None = None,
+        *,
+        recursive: bool = False,
+        severe: bool = False,
+        words: tuple[str, ...] = (),
+        harmless: bool = False,
+        elsewhere: bool = False,
+    ) -> None:
+        """Adds an effect of this command."""
+        only = self.only if recursive else ()
+        if isinstance(target, Found):
+            only = target.names or only
+            recursive = True
+            target = target.start
+        self.look.add(
+            Effect(
+                act, self.program, self.invocation.part, reason, target, self.cwd, recursive,
+                severe, elsewhere, not self.implied, words, harmless, only,
+            )
+        )  # fmt: skip
+
+    def unknown(self, reason: str) -> None:
+        """Says that something can't be told."""
+        self.emit(Act.UNKNOWN, reason)
+
+    def send(self, host: Value | None, reason: str = "reaches the network") -> None:
+        """Says that a host is reached; its value is marked if data of this machine goes there."""
+        if self.carries:
+            host = Value((Text(HOLE),)) if host is None else host
+            host = Value(host.texts, from_data=True)
+            reason = "sends data of this machine"
+        self.emit(Act.SEND, reason, host)
+
+    def start(
+        self,
+        argv: Sequence[Value],
+        cwd: Value | None = None,
+        stdin: bool = True,
+        environment: tuple[tuple[str, Value], ...] = (),
+    ) -> None:
+        """Looks at a command that this one starts, in its place."""
+        if argv:
+            self.look.run(self.within(tuple(argv), cwd, stdin, environment))
+
+    def within(
+        self,
+        argv: tuple[Value, ...],
+        cwd: Value | None = None,
+        stdin: bool = True,
+        environment: tuple[tuple[str, Value], ...] = (),
+    ) -> Invocation:
+        """The circumstances of what this command starts."""
+        own = self.invocation
+        substitutions: tuple[tuple[int, Stdin], ...] = ()
+        if own.substitutions:
+            places = {
+                id(own.argv[at]): each for at, each in own.substitutions if at < len(own.argv)
+            }
+            substitutions = tuple(
+                (at, places[id(word)]) for at, word in enumerate(argv) if id(word) in places
+            )
+        return replace(
+            own,
+            argv=argv,
+            cwd=cwd or self.cwd,
+            redirects=(),
+            builtin=False,
+            stdin=own.stdin if stdin else NOTHING,
+            environment=(*own.environment, *self.environment, *environment),
+            substitutions=substitutions,
+        )
+
+    def script(
+        self, text: Value, shell: str = "bash", cwd: Value | None = None, *, stdin: bool = True
+    ) -> None:
+        """Looks at text that a shell runs; the reader has followed what builtins run."""
+        if not self.invocation.builtin:
+            self.look.script(text, self.within((), cwd, stdin), shell)
+
+
+def substituted(use: Use, word: Value) -> Stdin | None:
+    """What stands behind `<(…)`, if the word is one."""
+    for at, stdin in use.invocation.substitutions:
+        if at < len(use.argv) and use.argv[at] is word:
+            return stdin
+    return None
+
+
+def plain_words(argv: Sequence[Value]) -> tuple[str, ...]:
+    """The words of a command, with `HOLE` for each that can't be told for sure."""
+    return tuple(each.texts[0].text if len(each.texts) == 1 else HOLE for each in argv)

@@ -1,0 +1,150 @@
+"""Commands that run the command in their words: `env`, `xargs`, `parallel`."""
+
+import shlex
+from typing import Final
+
+from supervisor.policy.bash.apply import apply
+from supervisor.policy.bash.effect import Act
+from supervisor.policy.bash.feeders import fed_items
+from supervisor.policy.bash.places import escaped
+from supervisor.policy.bash.roles import joined, option_values, play_as
+from supervisor.policy.bash.use import Use
+from supervisor.policy.bash.value import HOLE, Text, Value, known
+
+MOST_ITEMS: Final = 512
+_ITEM: Final = Value((Text(HOLE, many=True),), from_data=True)
+_PRINTS: Final = "prints the environment, which may hold secrets"
+
+
+def env(use: Use) -> None:
+    """`env [-i] [-u NAME] [-C DIR] [-S TEXT] [NAME=VALUE]… [COMMAND]`."""
+    for value in option_values(use, "cd"):
+        play_as(use, "cd", value)
+    words = list(use.parsed.operands)
+    for value in option_values(use, "split"):
+        words = [*_split(value), *words]
+    while words and words[0].texts[0].text.startswith("-") and len(words[0].texts[0].text) > 1:
+        words = words[1:]
+    while words and "=" in words[0].texts[0].text:
+        play_as(use, "assign", words[0])
+        words = words[1:]
+    if words:
+        use.start(words)
+    elif "clean" not in use.tags:
+        use.emit(Act.REVEAL, _PRINTS)
+
+
+def _split(value: Value) -> list[Value]:
+    text = value.only
+    if text is None:
+        return [Value((Text(HOLE, many=True),), value.from_data)]
+    try:
+        return [known(each) for each in shlex.split(text)]
+    except ValueError:
+        return [Value((Text(HOLE, many=True),))]
+
+
+def xargs(use: Use) -> None:
+    """Puts items from its input behind a command, or in place of a word (`-I`)."""
+    for value in option_values(use, "items"):
+        play_as(use, "read", value)
+    groups = _groups(use)
+    command = list(use.parsed.operands) or [known("echo")]
+    replaced = option_values(use, "replace")
+    marker = replaced[-1].only if replaced else ("{}" if "replace" in use.tags else None)
+    if marker:
+        for items in groups:
+            for item in items[:MOST_ITEMS]:
+                use.start([_filled(word, marker, item) for word in command], stdin=False)
+    else:
+        for items in groups:
+            use.start([*command, *items[:MOST_ITEMS]], stdin=False)
+
+
+def _groups(use: Use) -> list[list[Value]]:
+    """The items, once for each text that the input may be."""
+    stdin = use.invocation.stdin
+    if option_values(use, "items") or stdin is None:
+        return [[_ITEM]]
+    if stdin.text.only is None and not any(each.text.strip(HOLE) for each in stdin.text.texts):
+        return [fed_items(use)]
+    return [_items(each.text, use) for each in stdin.text.texts[:8]]
+
+
+def _items(text: str, use: Use) -> list[Value]:
+    if "null" in use.tags:
+        # A NUL that a command prints reads like a hole: each side of it is an item of its own.
+        items = [known(each) for each in text.split(HOLE) if each]
+        return [*items, _ITEM] if HOLE in text.strip(HOLE) or not items else items
+    if "delimiter" in use.tags or "replace" in use.tags or option_values(use, "replace"):
+        pieces = [each.strip(" \t") for each in text.split("\n")]
+    else:
+        try:
+            pieces = shlex.split(text.replace("\n", " "))
+        except ValueError:
+            pieces = text.split()
+    items = [known(each) if HOLE not in each else _ITEM for each in pieces if each]
+    return items or ([_ITEM] if HOLE in text else [])
+
+
+def _filled(word: Value, marker: str, item: Value) -> Value:
+    texts = []
+    for each in word.texts:
+        if marker not in each.text:
+            texts.append(each)
+        elif each.text == marker:
+            texts.extend(item.texts)
+        else:
+            texts.extend(_put(each.text, marker, one) for one in item.texts)
+    return Value(tuple(texts), word.from_data or item.from_data)
+
+
+def _put(text: str, marker: str, item: Text) -> Text:
+    pattern = None
+    if item.pattern is not None:
+        pattern = item.pattern.join(escaped(each) for each in text.split(marker))
+    return Text(text.replace(marker, item.text), pattern)
+
+
+def listing(use: Use) -> None:
+    """Programs that get the names of files to read from their input (`cpio -o`, `zip -@`)."""
+    apply(use)
+    if "lists" in use.tags:
+        for group in _groups(use):
+            for item in group[:MOST_ITEMS]:
+                play_as(use, "read", item)
+
+
+def parallel(use: Use) -> None:
+    """`parallel COMMAND ::: ITEMS`: the words are joined and run by a shell for each item."""
+    words = use.parsed.operands
+    texts = [each.texts[0].text for each in words]
+    ends = [at for at, text in enumerate(texts) if text.startswith(":::")]
+    command = words[: ends[0]] if ends else words
+    if ends:
+        items = _listed_items(use, words, ends)
+    else:
+        items = [item for group in _groups(use) for item in group]
+    line = joined(command)
+    marked = any("{" in each.text for each in line.texts)
+    for item in items[:MOST_ITEMS]:
+        if not marked:
+            use.script(joined([*command, item]))
+            continue
+        filled = line
+        for marker in ("{}", "{.}", "{/}", "{//}", "{/.}", "{1}", "{2}", "{3}"):
+            filled = _filled(filled, marker, item)
+        use.script(filled)
+
+
+def _listed_items(use: Use, words: list[Value], ends: list[int]) -> list[Value]:
+    """The items behind each `:::`; `::::` names files that hold them."""
+    items: list[Value] = []
+    for start, end in zip(ends, [*ends[1:], len(words)], strict=True):
+        if words[start].texts[0].text.startswith("::::"):
+            for value in words[start + 1 : end]:
+                play_as(use, "read", value)
+            items.append(_ITEM)
+        else:
+            items.extend(words[start + 1 : end])
+    return items
