@@ -11,17 +11,29 @@ import asyncio
 import os
 import posixpath
 import stat
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
-from supervisor.gate.follow import Trail, follow, place
-from supervisor.gate.scan import MOST_ENTRIES, Walk, other_names, reads_denied
-from supervisor.policy.call import Facts, PathFact, ToolCall, Use
+from supervisor.gate.expand import expand_pattern
+from supervisor.gate.follow import Trail, follow, follow_exactly, place
+from supervisor.gate.scan import (
+    MOST_ENTRIES,
+    Inode,
+    Walk,
+    holds_protected,
+    other_names,
+    reads_denied,
+)
+from supervisor.policy.call import Facts, Kind, PathFact, ToolCall, Use
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.deny_list import DenyList
-from supervisor.policy.wanted import Wanted, Wants, wanted
+from supervisor.policy.places import relative_to_vault
+from supervisor.policy.wanted import wanted
+from supervisor.policy.wants import Scan, Wanted, Wants
 from supervisor.trust.levels import TrustLevel
+
+MOST_MATCHES = 256
+"""Files that a pattern of a command is matched against."""
 
 
 async def fetch_facts(
@@ -37,13 +49,12 @@ async def fetch_facts(
     Bounded: at most `most_entries` directory entries are looked at per walk. Raises OSError only
     where the machine itself fails. `wants`, if given, are those of the call.
     """
-    paths = (wants or wanted(call, policy.category(call.tool))).paths
+    paths = (wants or wanted(call, policy)).paths
     if not paths:
         return Facts()
     if call.level is TrustLevel.SANDBOXED:
         return Facts(tuple(_as_text(want, call) for want in paths))
-    denied = policy.may_not_be_named(call.level)
-    look = _Look(vault, call.as_seen_cwd, denied, most_entries)
+    look = _Look(vault, call, policy.may_not_be_named(call.level), policy.kept.names, most_entries)
     return await asyncio.to_thread(look.all_of, paths)
 
 
@@ -59,51 +70,123 @@ def _as_text(want: Wanted, call: ToolCall) -> PathFact:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Look:
+    """One look at the file system, for one call."""
+
     vault: str
-    cwd: str
+    call: ToolCall
     denied: DenyList
+    kept: DenyList
     most_entries: int
+    _linked: dict[Inode, None] = field(default_factory=dict)
+    _seen: dict[tuple[str, str, str | None, Scan | None, bool], PathFact] = field(
+        default_factory=dict
+    )
+    _inodes: dict[str, Inode] = field(default_factory=dict)
+    _vault_device: int | None = None
 
     def all_of(self, wants: Iterable[Wanted]) -> Facts:
-        looked = [(want, *self._one(want)) for want in wants]
-        linked = {key for _want, _fact, key in looked if key is not None}
-        others = other_names(self.vault, linked, Walk(self.most_entries)) if linked else None
-        facts = []
-        for _want, fact, key in looked:
-            if key is None or others is None:
-                facts.append(fact)
-                continue
-            names = tuple(dict.fromkeys((*fact.names, *others.names.get(key, ()))))
-            doubt = fact.doubt if others.complete else "not all its hard links could be found"
-            facts.append(replace(fact, names=names, doubt=doubt))
+        try:
+            self._vault_device = os.lstat(self.vault).st_dev
+        except OSError:
+            self._vault_device = None
+        facts = [self._one(want) for want in wants]
+        if self._linked:
+            others = other_names(self.vault, set(self._linked), Walk(self.most_entries))
+            facts = [
+                self._with_other_names(each, others.names, complete=others.complete)
+                for each in facts
+            ]
         return Facts(tuple(facts))
 
-    def _one(self, want: Wanted) -> tuple[PathFact, tuple[int, int] | None]:
-        """The fact, and the file's (device, inode) where it has other names to be looked for."""
-        home = str(Path.home())
-        trail = follow(want.text, self.cwd, self.vault, home=home, word=want.use is Use.WORD)
+    def _with_other_names(
+        self, fact: PathFact, names: Mapping[Inode, tuple[str, ...]], *, complete: bool
+    ) -> PathFact:
+        if fact.matches:
+            matches = tuple(
+                self._with_other_names(m, names, complete=complete) for m in fact.matches
+            )
+            return replace(fact, matches=matches)
+        key = self._inodes.get(fact.resolved or "") if fact.links > 1 else None
+        if key is None:
+            return fact
+        every = tuple(dict.fromkeys((*fact.names, *names.get(key, ()))))
+        doubt = fact.doubt if complete else "not all its hard links could be found"
+        return replace(fact, names=every, doubt=doubt)
+
+    def _one(self, want: Wanted) -> PathFact:
+        cwd = want.cwd or self.call.as_seen_cwd
+        key = (want.text, cwd, want.pattern, want.scan, want.changes)
+        fact = self._seen.get(key)
+        if fact is None:
+            pattern = want.pattern is not None
+            fact = self._pattern(want, cwd) if pattern else self._path(want, cwd)
+            self._seen[key] = fact
+        return fact if fact.use is want.use else replace(fact, use=want.use)
+
+    def _path(self, want: Wanted, cwd: str) -> PathFact:
+        if want.use is Use.EFFECT:
+            trail = follow_exactly(want.text, cwd, self.vault)
+        else:
+            home = self.call.as_seen_home
+            trail = follow(want.text, cwd, self.vault, home=home, word=want.use is Use.WORD)
+        return self._found(want, trail, want.text)
+
+    def _pattern(self, want: Wanted, cwd: str) -> PathFact:
+        """What a shell's glob matches, and where; each match is a fact of its own."""
+        pattern = want.pattern or ""
+        found = expand_pattern(pattern, cwd, MOST_MATCHES, Walk(self.most_entries))
+        alone = Wanted(want.text, want.use, changes=want.changes)
+        matches = tuple(
+            self._found(alone, follow_exactly(path, cwd, self.vault), path) for path in found.paths
+        )
+        folder = self._found(
+            Wanted(want.text, want.use, scan=None if want.changes else want.scan),
+            follow_exactly(found.folder, cwd, self.vault),
+            want.text,
+        )
+        doubt = None if found.complete else "it may match more files than were looked at"
+        return replace(folder, matches=matches, doubt=doubt)
+
+    def _found(self, want: Wanted, trail: Trail, named: str) -> PathFact:
         fact = PathFact(
-            named=want.text,
+            named=named,
             inside=trail.inside,
             names=trail.names,
             use=want.use,
             problem=trail.problem,
         )
-        found = _status(trail)
-        if found is None:
-            return fact, None
-        if stat.S_ISDIR(found.st_mode):
-            return self._folder(want, trail, replace(fact, is_directory=True)), None
-        if stat.S_ISREG(found.st_mode):
-            linked = found.st_nlink > 1 and trail.inside
-            return fact, (found.st_dev, found.st_ino) if linked else None
+        if trail.problem is not None or not posixpath.isabs(trail.target):
+            return fact
+        fact = replace(
+            fact,
+            resolved=relative_to_vault(trail.target, self.vault),
+            entry=relative_to_vault(trail.entry, self.vault),
+        )
+        try:
+            status = os.lstat(trail.target)
+        except OSError:
+            return replace(fact, kind=Kind.ABSENT)
+        fact = replace(fact, kind=_kind(status.st_mode), mount=self._mount(trail, status.st_dev))
+        if fact.kind is Kind.FOLDER:
+            return self._folder(want, trail, replace(fact, is_directory=True))
+        if fact.kind is Kind.FILE:
+            if status.st_nlink > 1:
+                fact = replace(fact, links=status.st_nlink)
+                if trail.inside:
+                    self._linked[status.st_dev, status.st_ino] = None
+                    self._inodes[fact.resolved or ""] = (status.st_dev, status.st_ino)
+            return fact
         if want.use is not Use.WORD:
             fact = replace(fact, doubt="it isn't a regular file")
-        return fact, None
+        return fact
 
     def _folder(self, want: Wanted, trail: Trail, fact: PathFact) -> PathFact:
+        if want.changes and (trail.entry == trail.target or want.text.endswith("/")):
+            walk, scan = Walk(self.most_entries), want.scan or Scan()
+            rule = holds_protected(trail.target, self.vault, self.kept, scan, walk)
+            return replace(fact, holds_protected=rule)
         if want.scan is None or any(self.denied.match(name) for name in trail.names):
             return fact
         holds = reads_denied(
@@ -111,11 +194,19 @@ class _Look:
         )
         return replace(fact, holds_denied=holds)
 
+    def _mount(self, trail: Trail, device: int) -> str | None:
+        """The mount point of what doesn't lie on the vault's file system."""
+        if device == self._vault_device:
+            return None
+        path = trail.target
+        while path != "/" and not os.path.ismount(path):
+            path = posixpath.dirname(path)
+        return path
 
-def _status(trail: Trail) -> os.stat_result | None:
-    if trail.problem is not None or not posixpath.isabs(trail.target):
-        return None
-    try:
-        return os.lstat(trail.target)
-    except OSError:
-        return None
+
+def _kind(mode: int) -> Kind:
+    if stat.S_ISDIR(mode):
+        return Kind.FOLDER
+    if stat.S_ISREG(mode):
+        return Kind.FILE
+    return Kind.BLOCK_DEVICE if stat.S_ISBLK(mode) else Kind.OTHER

@@ -8,6 +8,8 @@ import stat
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from supervisor.policy.places import is_inside, relative_to_vault
+
 MOST_LINKS = 40
 """As many as the kernel follows (path_resolution(7))."""
 LONGEST_PATH = 4096
@@ -20,28 +22,20 @@ _HOME_WORDS = ("${HOME}", "$HOME")
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """Where a text leads: `target` absolute; `names` as `PathFact.names` has them."""
+    """Where a text leads: `target` absolute; `names` as `PathFact.names` has them.
+
+    `entry` is the absolute path of the entry itself: a link at its end isn't followed.
+    """
 
     target: str
     names: tuple[str, ...]
     inside: bool
     problem: str | None = None
+    entry: str = ""
 
 
 class _Unfollowable(Exception):
     """Why the path leads nowhere."""
-
-
-def relative_to_vault(path: str, vault: str) -> str:
-    """The path without the vault's, if it lies in it; else as it is. The vault itself is `.`."""
-    if path == vault:
-        return "."
-    return path[len(vault) + 1 :] if is_inside(path, vault) else path
-
-
-def is_inside(path: str, vault: str) -> bool:
-    """Whether a normalised absolute path is the vault or lies below it."""
-    return path == vault or path.startswith(vault.rstrip("/") + "/")
 
 
 def place(text: str, cwd: str, vault: str, *, home: str | None) -> Trail:
@@ -61,26 +55,42 @@ def follow(text: str, cwd: str, vault: str, *, home: str, word: bool = False) ->
     if word:
         for variable in _HOME_WORDS:
             text = home + text[len(variable) :] if text.startswith(variable) else text
+    return _follow(_spellings(text, cwd, home), cwd, vault)
+
+
+def follow_exactly(path: str, cwd: str, vault: str) -> Trail:
+    """Where a path leads that a shell hands over as it is: no `~`, no escapes, no addresses."""
+    problem = _problem(path)
+    if problem is not None:
+        return Trail(target="", names=(), inside=False, problem=problem)
+    return _follow([_through_proc(posixpath.join(cwd, path), cwd)], cwd, vault)
+
+
+def _follow(spellings: list[str], cwd: str, vault: str) -> Trail:
     met: list[str] = []
-    targets: list[str] = []
+    walked: list[_Walked] = []
     try:
-        for spelling in _spellings(text, cwd, home):
+        for spelling in spellings:
             # Programs differ: some take `..` away as text, others let the kernel go through links.
-            for path in dict.fromkeys((posixpath.normpath(spelling), spelling)):
-                met.append(posixpath.normpath(path))
-                targets.append(_walk(path, cwd, met))
+            normal = posixpath.normpath(spelling)
+            for path in (normal, spelling) if ".." in spelling else (normal,):
+                met.append(normal)
+                walked.append(_walk(path, cwd, met))
     except _Unfollowable as reason:
         names = tuple(relative_to_vault(each, vault) for each in dict.fromkeys(met))
         return Trail(target="", names=names, inside=False, problem=str(reason))
-    return _trail(targets[0], [*met, *targets], vault)
+    return _trail(
+        walked[0].target, [*met, *(each.target for each in walked)], vault, walked[0].entry
+    )
 
 
-def _trail(target: str, met: list[str], vault: str) -> Trail:
+def _trail(target: str, met: list[str], vault: str, entry: str = "") -> Trail:
     every = tuple(dict.fromkeys(each.replace("//", "/") for each in met))
     return Trail(
         target=target,
         names=tuple(relative_to_vault(each, vault) for each in every),
         inside=all(is_inside(each, vault) for each in every),
+        entry=entry,
     )
 
 
@@ -125,22 +135,31 @@ def _through_proc(path: str, cwd: str) -> str:
     return path
 
 
-def _walk(path: str, cwd: str, met: list[str]) -> str:
+@dataclass(frozen=True, slots=True)
+class _Walked:
+    target: str
+    entry: str
+
+
+def _walk(path: str, cwd: str, met: list[str]) -> _Walked:
     """The path with all links followed; each detour is added to `met`."""
     ahead = [part for part in reversed(path.split("/")) if part not in ("", ".")]
-    here, links = "/", 0
+    here, links, entry = "/", 0, ""
     while ahead:
         part = ahead.pop()
+        step = posixpath.dirname(here) if part == ".." else posixpath.join(here, part)
+        if not ahead and not entry:
+            entry = step
         if part == "..":
-            here = posixpath.dirname(here)
+            here = step
             continue
-        step = posixpath.join(here, part)
         try:
             mode = os.lstat(step).st_mode
             target = os.readlink(step) if stat.S_ISLNK(mode) else None  # noqa: PTH115  (the text of the link)
         except OSError as error:
             if error.errno in _ABSENT:
-                return posixpath.normpath(posixpath.join(step, *reversed(ahead)))
+                absent = posixpath.normpath(posixpath.join(step, *reversed(ahead)))
+                return _Walked(absent, entry or absent)
             raise _Unfollowable(error.strerror or "the path can't be looked up") from None
         if target is None:
             here = step
@@ -154,4 +173,4 @@ def _walk(path: str, cwd: str, met: list[str]) -> str:
         met.append(posixpath.normpath(detour).replace("//", "/"))
         ahead = [each for each in reversed(detour.split("/")) if each not in ("", ".")]
         here = "/"
-    return here
+    return _Walked(here, entry or here)

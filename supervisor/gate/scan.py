@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 from wcmatch import glob as wcglob
 
-from supervisor.gate.follow import relative_to_vault
 from supervisor.policy.deny_list import DenyList
 from supervisor.policy.globs import alternatives, is_understood
-from supervisor.policy.wanted import Scan
+from supervisor.policy.places import relative_to_vault
+from supervisor.policy.wants import Scan
 
 MOST_ENTRIES = 20_000
 """Directory entries looked at in one walk; beyond, the answer is the cautious one."""
@@ -68,7 +68,7 @@ def reads_denied(root: str, vault: str, denied: DenyList, scan: Scan, walk: Walk
     denied_folders: set[str] = set()
     left_out: set[str] = set()
     for entry, below in _entries(root, walk):
-        if below in left_out or entry.name in VERSION_CONTROL:
+        if below in left_out or (entry.name in VERSION_CONTROL and not scan.everything):
             left_out.add(f"{below}{entry.name}/")
             continue
         relative = relative_to_vault(entry.path, vault)
@@ -90,6 +90,21 @@ def reads_denied(root: str, vault: str, denied: DenyList, scan: Scan, walk: Walk
     return not others.complete or any(
         denied.match(name) is not None for names in others.names.values() for name in names
     )
+
+
+def holds_protected(root: str, vault: str, kept: DenyList, scan: Scan, walk: Walk) -> str | None:
+    """The rule that protects something below `root`; None where nothing was found in time."""
+    folders: dict[str, str] = {}
+    for entry, below in _entries(root, walk):
+        rule = kept.match_entry(entry.name, relative_to_vault(entry.path, vault))
+        found = folders.get(below) if rule is None else rule.id
+        if found is None:
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            folders[f"{below}{entry.name}/"] = found
+        if _selects(scan, entry.name, below):
+            return found
+    return None
 
 
 def other_names(vault: str, wanted: set[Inode], walk: Walk) -> OtherNames:

@@ -47,6 +47,9 @@ PROTECTED: tuple[DenyRule, ...] = (
 )
 """What no tool may write, at any trust level."""
 
+GIT = PROTECTED[-1].id
+"""What stands in a repository may be removed with it: nobody is steered by what is gone."""
+
 HIDDEN: tuple[DenyRule, ...] = (
     DenyRule(
         id="hidden-records",

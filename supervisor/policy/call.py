@@ -13,7 +13,8 @@ class ToolCall:
     """One tool call as the agent made it.
 
     `input` is the tool's input exactly as it came; `agent` names the sub-agent that made the call,
-    None for the session's own; `as_seen_vault` is the vault's path as the agent sees it.
+    None for the session's own; `as_seen_vault`, `as_seen_cwd` and `as_seen_home` are absolute
+    paths as the agent sees them.
     """
 
     tool: str
@@ -23,6 +24,7 @@ class ToolCall:
     as_seen_vault: str
     as_seen_cwd: str
     agent: str | None = None
+    as_seen_home: str = "/root"
 
 
 class Use(StrEnum):
@@ -37,6 +39,21 @@ class Use(StrEnum):
     """A text in the input of a tool that we don't know: perhaps a path."""
     PATH_ARGUMENT = "path_argument"
     """The same, in a field whose name says that it is a path."""
+    EFFECT = "effect"
+    """What a shell command does something to; its effect says what."""
+
+
+class Kind(StrEnum):
+    """What lies at a path."""
+
+    FILE = "file"
+    FOLDER = "folder"
+    BLOCK_DEVICE = "block device"
+    OTHER = "other"
+    """A pipe, a socket, a character device."""
+    ABSENT = "absent"
+    UNSEEN = "unseen"
+    """Nobody looked, or the look failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +63,14 @@ class PathFact:
     `named` is the text in the call; `names` are all the spellings that must be judged: the path
     itself, every link on the way, the resolved target and other hard links, each relative to the
     vault if it lies in it, absolute otherwise. `inside` holds if the path as spelt and all that it
-    leads to lie in the vault. `holds_denied`: a search below this folder would read denied files,
-    or it is too large to tell. `problem` says why no file can be meant by this text; `doubt` why
-    what was found isn't the whole truth.
+    leads to lie in the vault. `resolved` is the target with all links followed, `entry` the same
+    but for a link at its end, both spelt like `names`; None if nobody looked. `mount` is the mount
+    point it lies on, where that isn't the vault's. `links` is the number of hard links.
+
+    `holds_denied`: a search below this folder would read denied files, or it is too large to tell.
+    `holds_protected` is the rule that protects something below this folder. `matches` are the files
+    that a pattern matches, None if it wasn't looked for. `problem` says why no file can be meant by
+    this text; `doubt` why what was found isn't the whole truth.
     """
 
     named: str
@@ -59,6 +81,13 @@ class PathFact:
     use: Use = Use.READ
     problem: str | None = None
     doubt: str | None = None
+    resolved: str | None = None
+    entry: str | None = None
+    kind: Kind = Kind.UNSEEN
+    links: int = 1
+    mount: str | None = None
+    holds_protected: str | None = None
+    matches: "tuple[PathFact, ...] | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +121,11 @@ class Deny:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A person decides."""
+    """A person decides. `unsure` says, a sentence each, what couldn't be told about the call."""
 
     rule: str
     reason: str
+    unsure: tuple[str, ...] = ()
 
 
 Verdict = Allow | Deny | Ask

@@ -2,19 +2,19 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 
 from supervisor.errors import ConfigurationError
-from supervisor.policy.builtin import HIDDEN, PROTECTED, own_folders
-from supervisor.policy.compiled import (
-    Answer,
-    Category,
-    CompiledPolicy,
-    GatewayTerms,
-    Spend,
-)
+from supervisor.policy.bash.table import CommandTable
+from supervisor.policy.bash.table_reading import extend, shipped_table
+from supervisor.policy.builtin import GIT, HIDDEN, PROTECTED, own_folders
+from supervisor.policy.compiled import Category, CompiledPolicy, GatewayTerms, Spend
 from supervisor.policy.deny_list import DenyList
-from supervisor.policy.schema import DenyEntry, PolicyDocument
+from supervisor.policy.kept import Kept
+from supervisor.policy.permissions import Permissions
+from supervisor.policy.schema import Entry, PolicyDocument, R
+from supervisor.policy.tool_rules import Answer
 from supervisor.trust.levels import TrustLevel
 
 
@@ -30,17 +30,17 @@ def compile_policy(
     document answers is denied (a category at a level, server tools) or unlimited (a budget).
     Raises ConfigurationError if the documents together say too little to decide by.
     """
-    entries: dict[str, DenyEntry] = {}
     tools: dict[str, Category] = {}
     levels = {level: dict.fromkeys(Category, Answer.DENY) for level in TrustLevel}
     server_tools = dict.fromkeys(TrustLevel, False)
+    defaults = dict.fromkeys(TrustLevel, Permissions())
     budgets: dict[tuple[str, str], float | None] = {}
     models: tuple[str, ...] = ()
     for document in documents:
-        entries.update((entry.rule.id, entry) for entry in document.deny)
         tools.update(document.categories)
         for level, answers in document.levels.items():
             levels[level].update(answers)
+        defaults.update(document.defaults)
         server_tools.update(document.server_tools)
         budgets.update(document.budgets)
         models = document.models if document.models is not None else models
@@ -51,15 +51,25 @@ def compile_policy(
             where=where,
             remedy="keep the shipped default.yaml in the folder of policies",
         )
+    deny = _merged(document.deny for document in documents)
+    danger = _merged(document.dangerous for document in documents)
+    # What a later file says of a tool is asked before what an earlier one says.
+    about_tools = _merged((document.rules for document in documents), later_first=True)
     own_secret, own_steering = own_folders(secret_folders, steering_folders)
-    rules = tuple(entry.rule for entry in entries.values())
+    rules = tuple(entry.rule for entry in deny)
     denied = (*rules, own_secret)
+    kept = (*(rule for rule in PROTECTED if rule.id != GIT), own_secret, own_steering)
     return CompiledPolicy(
         hash=_hash(documents),
         rules=rules,
         denied=DenyList(denied),
         hidden=DenyList((*denied, *HIDDEN)),
         protected=DenyList((*PROTECTED, own_secret, own_steering)),
+        kept=Kept(DenyList(kept)),
+        dangerous=tuple(entry.rule for entry in danger if entry.rule.acts),
+        tool_rules=tuple(entry.rule for entry in about_tools),
+        commands=_commands(documents),
+        defaults=defaults,
         tools={name: category for name, category in tools.items() if not name.endswith("*")},
         tool_prefixes=_prefixes(tools),
         levels=levels,
@@ -69,22 +79,32 @@ def compile_policy(
             turn=_spend(budgets, "turn"),
             session=_spend(budgets, "session"),
         ),
-        examples=tuple(entry.examples for entry in entries.values()),
+        examples=tuple(entry.examples for entry in deny),
+        dangerous_examples=tuple(entry.examples for entry in danger),
+        tool_examples=tuple(entry.examples for entry in about_tools),
     )
 
 
-def failing_examples(policy: CompiledPolicy) -> tuple[str, ...]:
-    """What the rules' own examples find wrong, one sentence each; empty if all hold."""
-    rules = {rule.id: DenyList((rule,)) for rule in policy.rules}
-    found: list[str] = []
-    for examples in policy.examples:
-        missed = [path for path in examples.deny if rules[examples.rule].match(path) is None]
-        found.extend(f"{examples.rule} doesn't deny {path!r}" for path in missed)
-        for path in examples.allow:
-            rule = policy.denied.match(path)
-            if rule is not None:
-                found.append(f"{rule.id} denies {path!r}, an example of {examples.rule} to allow")
-    return tuple(found)
+def _merged(
+    parts: Iterable[Sequence[Entry[R]]], *, later_first: bool = False
+) -> tuple[Entry[R], ...]:
+    """The rules of all files by id, each as the last file has it, at its first place."""
+    found: dict[str, Entry[R]] = {}
+    for entries in parts:
+        new = {entry.rule.id: entry for entry in entries}
+        if later_first:
+            found = {**new, **{name: each for name, each in found.items() if name not in new}}
+        else:
+            found.update(new)
+    return tuple(found.values())
+
+
+def _commands(documents: Sequence[PolicyDocument]) -> CommandTable:
+    table = shipped_table()
+    for document in documents:
+        if document.commands is not None:
+            table = extend(table, document.commands.plain(), document.commands.where)
+    return table
 
 
 def _prefixes(tools: dict[str, Category]) -> tuple[tuple[str, Category], ...]:
@@ -102,10 +122,11 @@ def _spend(budgets: dict[tuple[str, str], float | None], scope: str) -> Spend:
 def _hash(documents: Sequence[PolicyDocument]) -> str:
     content = [
         {
-            "deny": [
-                [e.rule.id, e.rule.reason, e.rule.names, e.rule.paths, e.rule.exceptions]
-                for e in document.deny
-            ],
+            "deny": [_plain(asdict(e.rule)) for e in document.deny],
+            "dangerous": [_plain(asdict(e.rule)) for e in document.dangerous],
+            "rules": [_plain(asdict(e.rule)) for e in document.rules],
+            "commands": document.commands.plain() if document.commands is not None else None,
+            "defaults": {level: asdict(each) for level, each in document.defaults.items()},
             "categories": dict(document.categories),
             "levels": {level: dict(answers) for level, answers in document.levels.items()},
             "models": document.models,
@@ -116,3 +137,9 @@ def _hash(documents: Sequence[PolicyDocument]) -> str:
     ]
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _plain(rule: Mapping[str, object]) -> dict[str, object]:
+    return {
+        key: sorted(value) if isinstance(value, frozenset) else value for key, value in rule.items()
+    }

@@ -1,10 +1,16 @@
 """The policy in force, as the decision reads it: frozen, whole, and known by its hash."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
+from supervisor.policy.bash.effect import Act
+from supervisor.policy.bash.table import CommandTable
+from supervisor.policy.dangerous import DangerRule
 from supervisor.policy.deny_list import DenyList, DenyRule
+from supervisor.policy.kept import Kept
+from supervisor.policy.permissions import Permissions
+from supervisor.policy.tool_rules import Answer, ToolRule
 from supervisor.trust.levels import TrustLevel
 
 
@@ -20,14 +26,6 @@ class Category(StrEnum):
     QUESTION = "question"
     MCP = "mcp"
     OTHER = "other"
-
-
-class Answer(StrEnum):
-    """What a level says to a category."""
-
-    ALLOW = "allow"
-    ASK = "ask"
-    DENY = "deny"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,10 @@ class GatewayTerms:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Paths that a rule must deny, and paths that nothing on the list may deny."""
+    """What a rule must deny (or answer, as it says), and what no rule of its kind may.
+
+    Paths for the deny list, commands for dangerous acts, calls for rules about tools.
+    """
 
     rule: str
     deny: tuple[str, ...]
@@ -63,7 +64,10 @@ class CompiledPolicy:
 
     `rules` are the deny list's rules from the files; `denied` compiles them with what is the
     supervisor's own secret; `hidden` adds the names that are hidden below `full`; `protected` are
-    the names that no tool may write. `hash` is that of the merged content.
+    the names that no tool may write, `kept` those of them that no folder may be removed with.
+    `dangerous` are denied acts, `tool_rules` what the admin says of tools, servers and domains:
+    the first that fits counts. `commands` says what commands do, `defaults` what a session of a
+    level may do that says nothing else. `hash` is that of the merged content.
     """
 
     hash: str
@@ -71,11 +75,27 @@ class CompiledPolicy:
     denied: DenyList
     hidden: DenyList
     protected: DenyList
+    kept: Kept
+    dangerous: tuple[DangerRule, ...]
+    tool_rules: tuple[ToolRule, ...]
+    commands: CommandTable
+    defaults: Mapping[TrustLevel, Permissions]
     tools: Mapping[str, Category]
     tool_prefixes: tuple[tuple[str, Category], ...]
     levels: Mapping[TrustLevel, Mapping[Category, Answer]]
     gateway: GatewayTerms
     examples: tuple[Examples, ...]
+    dangerous_examples: tuple[Examples, ...]
+    tool_examples: tuple[Examples, ...]
+    dangerous_by_act: Mapping[Act, tuple[DangerRule, ...]] = field(init=False)
+    """The rules of `dangerous` by what they are about: most effects are about none."""
+
+    def __post_init__(self) -> None:
+        by_act = {
+            act: tuple(rule for rule in self.dangerous if act in rule.acts)
+            for act in {act for rule in self.dangerous for act in rule.acts}
+        }
+        object.__setattr__(self, "dangerous_by_act", by_act)
 
     def category(self, tool: str) -> Category:
         """The tool's category; the longest matching prefix counts, and a name beats a prefix."""

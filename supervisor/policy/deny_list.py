@@ -6,11 +6,16 @@ so that a look-alike spelling of a denied name is that name.
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from wcmatch import glob as wcglob
+
+MOST_REMEMBERED = 8_192
+"""Paths whose answer a list keeps at hand."""
+LONGEST_REMEMBERED = 512
+"""Characters; the answer for a longer path isn't kept."""
 
 _WILD = re.compile(r"[*?\[\]{}!\\]")
 _GLOB_FLAGS = wcglob.GLOBSTAR | wcglob.DOTGLOB
@@ -102,16 +107,32 @@ class DenyList:
         """The last parts of all path globs: a path that ends in none of them is on no list."""
         return _Names(glob.rsplit("/", 1)[-1] for rule in self.rules for glob in rule.paths)
 
+    @cached_property
+    def plain_names(self) -> tuple[str, ...]:
+        """The denied names that are names, not globs, and that no rule makes an exception of."""
+        names = {
+            _fold(name) for rule in self.rules for name in rule.names if not _WILD.search(name)
+        }
+        return tuple(sorted(name for name in names if self._look(name) is not None))
+
+    @cached_property
+    def _known(self) -> Callable[[str], DenyRule | None]:
+        return lru_cache(maxsize=MOST_REMEMBERED)(self._look)
+
     def match(self, path: str) -> DenyRule | None:
         """The first rule that denies this path or a folder on the way to it, or None.
 
         `path` is relative to the vault where it lies in it, else absolute; `/` separates parts.
         """
+        return self._known(path) if len(path) <= LONGEST_REMEMBERED else self._look(path)
+
+    def _look(self, path: str) -> DenyRule | None:
         parts = [part for part in (canonical(p) for p in path.split("/")) if part not in ("", ".")]
-        for depth in range(1, len(parts) + 1):
-            rule = self._match_one(parts[depth - 1], "/".join(parts[:depth]))
-            if rule is not None:
-                return rule
+        for index, part in enumerate(parts):
+            if self._may_be_denied(part):
+                rule = self._match_one(part, "/".join(parts[: index + 1]))
+                if rule is not None:
+                    return rule
         return None
 
     def match_entry(self, name: str, relative: str) -> DenyRule | None:
@@ -125,8 +146,6 @@ class DenyList:
         return self._any_name.has(name) or self._any_tail.has(name)
 
     def _match_one(self, name: str, relative: str) -> DenyRule | None:
-        if not self._may_be_denied(name):
-            return None
         for rule, names, paths, exceptions in self._compiled:
             if exceptions is not None and exceptions.match(name):
                 continue

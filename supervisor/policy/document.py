@@ -78,6 +78,16 @@ class Node:
             raise self.wrong(f"at most {LONGEST_LIST} entries")
         return [Node(self.file, f"{self.field}[{i}]", n) for i, n in enumerate(self.node.value)]
 
+    def is_list(self) -> bool:
+        """Whether it is a list."""
+        return isinstance(self.node, yaml.SequenceNode)
+
+    def plain(self) -> object:
+        """The value as plain mappings, lists and scalars, for a reader of its own."""
+        if isinstance(self.node, yaml.MappingNode):
+            return {key.text(): value.plain() for key, value in self.entries()}
+        return [each.plain() for each in self.items()] if self.is_list() else self._scalar()
+
     def text(self) -> str:
         """A non-empty text."""
         value = self._scalar()

@@ -3,8 +3,11 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from math import prod
+
+from wcmatch import glob as wcglob
 
 from supervisor.policy.deny_list import DenyList
 
@@ -104,13 +107,44 @@ def only_means_denied(pattern: str, denied: DenyList) -> str | None:
     """A denied name that this pattern is evidently written for, or None.
 
     Evident is a pattern that denies itself once its wildcards are taken for nothing, or for a
-    letter: `.env*`, `*.pem`, `[.]env`, `**/credentials*.json`; not `*`, `*.json`, `*env*`.
+    letter: `.env*`, `*.pem`, `[.]env`, `**/credentials*.json`; not `*`, `*.json`, `*env*`. So is
+    one that spells most of a denied name (`id_r?a`), or half of one that begins with a dot.
     """
     for each in alternatives(pattern):
         for reading in _readings(each):
             if denied.match(reading) is not None:
                 return reading
+        spelt = _spelt_name(each, denied)
+        if spelt is not None:
+            return spelt
     return None
+
+
+def _spelt_name(pattern: str, denied: DenyList) -> str | None:
+    """A denied name that the pattern's last part matches and mostly spells."""
+    last = pattern.rstrip("/").rsplit("/", 1)[-1]
+    letters = sum(c.isalnum() for c in _SET.sub("", last))
+    if letters == 0 or not has_magic(last):
+        return None
+    hidden = last.startswith(".")
+    spelt = len(_SET.sub("", last).replace("*", "").replace("?", ""))
+    for name in denied.plain_names:
+        mostly = spelt * 2 >= len(name) if hidden else spelt * 4 >= len(name) * 3
+        if mostly and name.startswith(".") is hidden and _matches_name(last.lower(), name):
+            return name
+    return None
+
+
+@lru_cache(maxsize=1024)
+def _name_regex(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(wcglob.translate(pattern, flags=wcglob.DOTGLOB)[0][0])
+    except (re.error, ValueError, IndexError):
+        return re.compile(r"(?!)")
+
+
+def _matches_name(pattern: str, name: str) -> bool:
+    return _name_regex(pattern).match(name) is not None
 
 
 def _readings(pattern: str) -> Iterator[str]:

@@ -25,7 +25,8 @@ class GrantKind(StrEnum):
     BASH = "bash"
     """Leading words of a command (`git status`), or a whole call if it begins with `=`."""
     TOOL = "tool"
-    """A tool's exact name, or a domain behind `WebFetch:`."""
+    """A tool's exact name, all tools of an MCP server (`mcp__notes__*`), or a domain behind
+    `WebFetch:`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,42 +1,60 @@
 """What a policy file may say, checked with positions: one file's part of the policy."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from wcmatch import glob as wcglob
 
-from supervisor.policy.compiled import Answer, Category, Examples
+from supervisor.policy.bash.effect import Act
+from supervisor.policy.call import Kind
+from supervisor.policy.compiled import Category, Examples
+from supervisor.policy.dangerous import HOME, VAULT, DangerRule
 from supervisor.policy.deny_list import DenyRule
 from supervisor.policy.document import Node, parse_document
+from supervisor.policy.permissions import Permissions
+from supervisor.policy.shape import SECTIONS, known, required
+from supervisor.policy.tool_rules import Answer, ToolRule
 from supervisor.trust.levels import TrustLevel
 
 VERSION = 1
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}\Z")
 _TOOL = re.compile(r"[A-Za-z0-9_.:-]+\*?\Z")
+_HOST = re.compile(r"(?:\*|(?:\*\.)?[^\s/@*]+)\Z")
 _LEVELS = tuple(level.value for level in TrustLevel)
+_KINDS = tuple(kind for kind in Kind if kind is not Kind.UNSEEN)
+
+R = TypeVar("R", DenyRule, DangerRule, ToolRule)
 
 
 @dataclass(frozen=True, slots=True)
-class DenyEntry:
+class Entry(Generic[R]):
     """A rule with its examples, and where it stands."""
 
-    rule: DenyRule
+    rule: R
     examples: Examples
     where: str
+
+
+DenyEntry = Entry[DenyRule]
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyDocument:
     """What one file says; what it leaves open is left to the files before it.
 
-    `budgets` has keys like `("turn", "tokens")`.
+    `budgets` has keys like `("turn", "tokens")`; `commands` is the section as it stands.
     """
 
     file: str
-    deny: tuple[DenyEntry, ...] = ()
+    deny: tuple[Entry[DenyRule], ...] = ()
+    dangerous: tuple[Entry[DangerRule], ...] = ()
+    rules: tuple[Entry[ToolRule], ...] = ()
     categories: Mapping[str, Category] = field(default_factory=dict)
     levels: Mapping[TrustLevel, Mapping[Category, Answer]] = field(default_factory=dict)
+    defaults: Mapping[TrustLevel, Permissions] = field(default_factory=dict)
+    commands: Node | None = None
     models: tuple[str, ...] | None = None
     server_tools: Mapping[TrustLevel, bool] = field(default_factory=dict)
     budgets: Mapping[tuple[str, str], float | None] = field(default_factory=dict)
@@ -45,43 +63,72 @@ class PolicyDocument:
 def read_document(file: str, content: bytes) -> PolicyDocument:
     """The file's part of the policy. Raises ConfigurationError with file, line, column, field."""
     root = parse_document(file, content)
-    fields = root.fields(("version", "deny", "tools", "gateway", "budgets"), required=("version",))
+    fields = _fields(root, "policy")
     if fields["version"].whole_number() != VERSION:
         raise fields["version"].wrong(f"{VERSION}, the one version there is")
-    tools = _fields(fields, "tools", ("categories", "levels"))
-    gateway = _fields(fields, "gateway", ("models", "server_tools"))
+    tools = _part(fields, "tools")
+    gateway = _part(fields, "gateway")
     return PolicyDocument(
         file=file,
-        deny=_deny(fields["deny"]) if "deny" in fields else (),
+        deny=_entries(fields["deny"], _deny_entry) if "deny" in fields else (),
+        dangerous=_entries(fields["dangerous"], _danger_entry) if "dangerous" in fields else (),
+        rules=_entries(fields["rules"], _rule_entry) if "rules" in fields else (),
         categories=_categories(tools["categories"]) if "categories" in tools else {},
         levels=_levels(tools["levels"]) if "levels" in tools else {},
+        defaults=_defaults(fields["defaults"]) if "defaults" in fields else {},
+        commands=fields.get("commands"),
         models=_models(gateway["models"]) if "models" in gateway else None,
         server_tools=_server_tools(gateway["server_tools"]) if "server_tools" in gateway else {},
         budgets=_budgets(fields["budgets"]) if "budgets" in fields else {},
     )
 
 
-def _fields(parent: Mapping[str, Node], key: str, known: tuple[str, ...]) -> Mapping[str, Node]:
-    return parent[key].fields(known) if key in parent else {}
+def _fields(node: Node, section: str) -> Mapping[str, Node]:
+    return node.fields(known(section), required=required(section))
 
 
-def _deny(node: Node) -> tuple[DenyEntry, ...]:
-    entries: dict[str, DenyEntry] = {}
+def _part(parent: Mapping[str, Node], key: str, section: str | None = None) -> Mapping[str, Node]:
+    return _fields(parent[key], section or key) if key in parent else {}
+
+
+def _entries(node: Node, read: Callable[[Node], Entry[R]]) -> tuple[Entry[R], ...]:
+    entries: dict[str, Entry[R]] = {}
     for item in node.items():
-        entry = _deny_entry(item)
+        entry = read(item)
         if entry.rule.id in entries:
             raise item.wrong(f"each id once in a file; `{entry.rule.id}` came before")
         entries[entry.rule.id] = entry
     return tuple(entries.values())
 
 
-def _deny_entry(node: Node) -> DenyEntry:
-    fields = node.fields(
-        ("id", "reason", "names", "paths", "exceptions", "examples"), required=("id", "reason")
-    )
+def _id(fields: Mapping[str, Node]) -> str:
     name = fields["id"].text()
     if _ID.match(name) is None:
         raise fields["id"].wrong("lower-case letters, digits and dashes, at most 64")
+    return name
+
+
+def _examples(fields: Mapping[str, Node], section: str, name: str) -> Examples:
+    examples = _part(fields, "examples", section)
+    first, second = SECTIONS[section]
+    return Examples(
+        rule=name,
+        deny=examples[first].texts() if first in examples else (),
+        allow=examples[second].texts() if second in examples else (),
+    )
+
+
+def _texts(fields: Mapping[str, Node], key: str) -> tuple[str, ...]:
+    return fields[key].texts() if key in fields else ()
+
+
+def _flag(fields: Mapping[str, Node], key: str, *, default: bool = False) -> bool:
+    return fields[key].flag() if key in fields else default
+
+
+def _deny_entry(node: Node) -> Entry[DenyRule]:
+    fields = _fields(node, "deny")
+    name = _id(fields)
     rule = DenyRule(
         id=name,
         reason=fields["reason"].text(),
@@ -89,16 +136,77 @@ def _deny_entry(node: Node) -> DenyEntry:
         paths=_globs(fields, "paths", whole_path=True),
         exceptions=_globs(fields, "exceptions", whole_path=False),
     )
-    examples = _fields(fields, "examples", ("deny", "allow"))
-    return DenyEntry(
-        rule=rule,
-        examples=Examples(
-            rule=name,
-            deny=examples["deny"].texts() if "deny" in examples else (),
-            allow=examples["allow"].texts() if "allow" in examples else (),
-        ),
-        where=node.where,
+    return Entry(rule, _examples(fields, "examples", name), node.where)
+
+
+def _danger_entry(node: Node) -> Entry[DangerRule]:
+    fields = _fields(node, "dangerous")
+    name = _id(fields)
+    acts = fields["acts"].items() if "acts" in fields else []
+    kinds = fields["kinds"].items() if "kinds" in fields else []
+    rule = DangerRule(
+        id=name,
+        reason=fields["reason"].text(),
+        acts=frozenset(each.choice(Act, tuple(Act)) for each in acts),
+        recursive=_flag(fields, "recursive"),
+        severe=_flag(fields, "severe"),
+        folders=_absolute_globs(fields, "folders"),
+        paths=_absolute_globs(fields, "paths"),
+        kinds=frozenset(each.choice(Kind, _KINDS) for each in kinds),
+        hosts=_hosts(fields, "hosts"),
     )
+    return Entry(rule, _examples(fields, "examples", name), node.where)
+
+
+def _absolute_globs(fields: Mapping[str, Node], key: str) -> tuple[str, ...]:
+    for each in fields[key].items() if key in fields else []:
+        text = each.text()
+        if not text.startswith("/") and text.split("/")[0] not in (HOME, VAULT):
+            raise each.wrong("an absolute path, or one that begins with `~` or `VAULT`")
+        if ".." in text.split("/") or not _is_glob(text):
+            raise each.wrong("a glob without `..`")
+    return _texts(fields, key)
+
+
+def _hosts(fields: Mapping[str, Node], key: str) -> tuple[str, ...]:
+    for each in fields[key].items() if key in fields else []:
+        if _HOST.match(each.text()) is None:
+            raise each.wrong("a host without scheme and path, or `*.` and a name")
+    return _texts(fields, key)
+
+
+def _rule_entry(node: Node) -> Entry[ToolRule]:
+    fields = _fields(node, "rule")
+    name = _id(fields)
+    levels = fields["levels"].items() if "levels" in fields else []
+    rule = ToolRule(
+        id=name,
+        reason=fields["reason"].text(),
+        answer=fields["answer"].choice(Answer, tuple(Answer)) if "answer" in fields else None,
+        tools=tuple(_tool(each) for each in fields["tools"].items()) if "tools" in fields else (),
+        servers=_texts(fields, "servers"),
+        domains=_hosts(fields, "domains"),
+        levels=frozenset(each.choice(TrustLevel, _LEVELS) for each in levels),
+    )
+    if rule.answer is not None and not (rule.tools or rule.servers or rule.domains):
+        raise node.wrong("`tools`, `servers` or `domains`, which say what the rule is about")
+    return Entry(rule, _examples(fields, "examples_of_calls", name), node.where)
+
+
+def _tool(node: Node) -> str:
+    name = node.text()
+    if _TOOL.match(name) is None:
+        raise node.wrong("a tool's name, with `*` at most at its end")
+    return name
+
+
+def _is_glob(text: str) -> bool:
+    try:
+        for source in wcglob.translate(text, flags=wcglob.GLOBSTAR | wcglob.DOTGLOB)[0]:
+            re.compile(source)
+    except (re.error, ValueError):
+        return False
+    return True
 
 
 def _globs(fields: Mapping[str, Node], key: str, *, whole_path: bool) -> tuple[str, ...]:
@@ -113,11 +221,8 @@ def _globs(fields: Mapping[str, Node], key: str, *, whole_path: bool) -> tuple[s
             raise each.wrong("a path without a slash at its start, and without `..`")
         if not text.strip("*?/."):
             raise each.wrong("a glob that doesn't match everything")
-        try:
-            for source in wcglob.translate(text, flags=wcglob.GLOBSTAR | wcglob.DOTGLOB)[0]:
-                re.compile(source)
-        except (re.error, ValueError):
-            raise each.wrong("a glob") from None
+        if not _is_glob(text):
+            raise each.wrong("a glob")
         globs.append(text)
     return tuple(globs)
 
@@ -127,9 +232,7 @@ def _categories(node: Node) -> Mapping[str, Category]:
     for key, tools in node.entries():
         category = key.choice(Category, tuple(Category))
         for tool in tools.items():
-            name = tool.text()
-            if _TOOL.match(name) is None:
-                raise tool.wrong("a tool's name, with `*` at most at its end")
+            name = _tool(tool)
             if found.setdefault(name, category) is not category:
                 raise tool.wrong(f"each tool once; `{name}` is {found[name].value} already")
     return found
@@ -143,6 +246,32 @@ def _levels(node: Node) -> Mapping[TrustLevel, Mapping[Category, Answer]]:
         }
         for level, answers in _by_level(node)
     }
+
+
+def _defaults(node: Node) -> Mapping[TrustLevel, Permissions]:
+    return {level: _permissions(value) for level, value in _by_level(node)}
+
+
+def _permissions(node: Node) -> Permissions:
+    fields = _fields(node, "permissions")
+    return Permissions(
+        trust_mode=_flag(fields, "trust_mode", default=True),
+        read=_permitted(fields, "read"),
+        write=_permitted(fields, "write"),
+        bash=_bash(fields["bash"]) if "bash" in fields else False,
+    )
+
+
+def _permitted(fields: Mapping[str, Node], key: str) -> tuple[str, ...]:
+    for each in fields[key].items() if key in fields else []:
+        text = each.text()
+        if text.startswith(("/", "~")) or ".." in text.split("/") or not _is_glob(text):
+            raise each.wrong("a glob relative to the vault, without `..`")
+    return _texts(fields, key)
+
+
+def _bash(node: Node) -> tuple[str, ...] | bool:
+    return node.texts() if node.is_list() else node.flag()
 
 
 def _server_tools(node: Node) -> Mapping[TrustLevel, bool]:
@@ -162,7 +291,7 @@ def _models(node: Node) -> tuple[str, ...]:
 
 def _budgets(node: Node) -> Mapping[tuple[str, str], float | None]:
     found: dict[tuple[str, str], float | None] = {}
-    for scope, limits in node.fields(("turn", "session")).items():
-        for key, value in limits.fields(("tokens", "cost_usd")).items():
+    for scope, limits in _fields(node, "budgets").items():
+        for key, value in _fields(limits, "spend").items():
             found[scope, key] = value.whole_number() if key == "tokens" else value.number()
     return found

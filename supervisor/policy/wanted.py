@@ -1,12 +1,18 @@
 """Which facts a call needs: the paths it names, by tool and field."""
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from supervisor.policy.bash.effect import Act, Analysis, Effect, ShellContext
+from supervisor.policy.bash.effects import analyse
+from supervisor.policy.bash.invocation import Part
 from supervisor.policy.call import ToolCall, Use
-from supervisor.policy.compiled import Category
+from supervisor.policy.compiled import Category, CompiledPolicy
 from supervisor.policy.globs import alternatives, expand, fixed_prefixes
+from supervisor.policy.targets import MOST_TARGETS, wanted_of_effects
+from supervisor.policy.wants import Scan, Wanted, Wants
 from supervisor.policy.words import command_words
 from supervisor.trust.levels import TrustLevel
 
@@ -17,6 +23,8 @@ PATH_FIELDS = frozenset(
 )
 """Fields that hold paths, without regard to case, `_` and `-`."""
 COMMAND_FIELDS = ("command", "code", "script")
+_COMMAND_LIKE = frozenset({"command", "cmd", "commandline", "shellcommand", "script", "commands"})
+_ARGUMENT_FIELDS = frozenset({"args", "argv", "arguments"})
 MOST_TEXTS = 256
 DEEPEST_INPUT = 8
 
@@ -26,45 +34,22 @@ _ELSEWHERE = (
 )  # fmt: skip
 """Parts of the names of fields by which an agent is put elsewhere, or outlives who called it."""
 _CONTENT_SEARCH = "Glob"  # the one search tool that gives names only
+_NOT_BASH = frozenset({"PowerShell", "REPL"})
 _FILE_USES = {Category.READ: Use.READ, Category.WRITE: Use.WRITE}
 _FILE_URL = "file:"
+_NUL = Effect(Act.UNKNOWN, "", Part(0, 0), "the command holds a NUL")
+_TOO_LONG = "the command is too long or too deep to look through"
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
-    """A search that reads the files below a folder: only those that `only` matches, if it says."""
-
-    only: tuple[str, ...] = ()
-    never: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """One text that names a path; relative ones start at the call's working directory."""
-
-    text: str
-    use: Use
-    scan: Scan | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Wants:
-    """What a call names. `patterns` are judged by themselves; the paths need facts.
-
-    `problem` says why the input can't be what the tool takes, `doubt` what couldn't be looked at.
-    """
-
-    paths: tuple[Wanted, ...] = ()
-    patterns: tuple[str, ...] = ()
-    problem: str | None = None
-    doubt: str | None = None
-
-
-def wanted(call: ToolCall, category: Category) -> Wants:
+def wanted(call: ToolCall, policy: CompiledPolicy) -> Wants:
     """What must be known of the file system before this call can be decided."""
+    category = policy.category(call.tool)
     if category in _FILE_USES:
         return _file_tool(call, _FILE_USES[category])
-    return _READERS.get(category, _arguments)(call)
+    if category is Category.SHELL:
+        return _shell(call, policy)
+    reader = _READERS.get(category)
+    return _arguments(call, policy) if reader is None else reader(call)
 
 
 def _file_tool(call: ToolCall, use: Use) -> Wants:
@@ -124,20 +109,54 @@ def _split_globs(text: str) -> list[str]:
     return [each for each in (*found, current) if each]
 
 
-def _shell(call: ToolCall) -> Wants:
-    if call.level is TrustLevel.SANDBOXED:
-        return Wants()  # the cage holds: denied files aren't in it
+def _shell(call: ToolCall, policy: CompiledPolicy) -> Wants:
     texts = [call.input[key] for key in COMMAND_FIELDS if key in call.input]
     if not all(isinstance(text, str) for text in texts):
         return Wants(problem="the command must be a text")
+    if call.tool in _NOT_BASH:
+        return _words(call, texts)
+    if not texts:
+        return Wants()
+    analysis = _analysed(texts, call, policy)
+    if call.level is TrustLevel.SANDBOXED:
+        return Wants(analysis=analysis)  # its paths are the container's own: judged by their names
+    paths, complete = wanted_of_effects(analysis, call)
+    doubt = None if complete else f"the command names more than {MOST_TARGETS} paths"
+    if not analysis.complete:
+        doubt = _TOO_LONG
+    return Wants(paths=paths, doubt=doubt, analysis=analysis)
+
+
+def _analysed(texts: Sequence[str], call: ToolCall, policy: CompiledPolicy) -> Analysis:
+    context = ShellContext(cwd=call.as_seen_cwd, home=call.as_seen_home, environment={})
+    found = [analyse(text.replace("\0", ""), context, policy.commands) for text in texts]
+    if len(found) == 1 and "\0" not in texts[0]:
+        return found[0]
+    # Shells differ in what they make of a NUL: most leave it out, some end there.
+    nuls = [_NUL for text in texts if "\0" in text]
+    return Analysis(
+        effects=(*(effect for each in found for effect in each.effects), *nuls),
+        complete=all(each.complete for each in found),
+        notes=tuple(note for each in found for note in each.notes),
+    )
+
+
+def _words(call: ToolCall, texts: Sequence[str]) -> Wants:
+    """For shells whose language isn't read: the words that may be names."""
+    if call.level is TrustLevel.SANDBOXED:
+        return Wants()  # the cage holds: denied files aren't in it
     words = [command_words(text) for text in texts]
     found = tuple(dict.fromkeys(word for each in words for word in each.words))
-    complete = all(each.complete for each in words)
+    doubt = None
+    if not all(each.complete for each in words):
+        doubt = _TOO_LONG
+    elif texts and call.level is TrustLevel.VAULT:
+        doubt = f"what a text in the language of {call.tool} does can't be told"
     return Wants(
         paths=tuple(Wanted(word, Use.WORD) for word in found),
         # Braces are written out among the words already.
         patterns=tuple(word for word in found if alternatives(word, ranges=True) == (word,)),
-        doubt=None if complete else "the command is too long or too deep to look through",
+        doubt=doubt,
     )
 
 
@@ -155,17 +174,50 @@ def _agent(call: ToolCall) -> Wants:
 def _web(call: ToolCall) -> Wants:
     texts = [text for _field, text in _texts(list(call.input.values()), DEEPEST_INPUT)]
     files = [text for text in texts if text.strip().lower().startswith(_FILE_URL)]
-    return _bounded([Wanted(text.strip(), Use.READ) for text in files])
+    wants = _bounded([Wanted(text.strip(), Use.READ) for text in files])
+    url = call.input.get("url")
+    if url is not None and not isinstance(url, str):
+        return Wants(problem="`url` must be a text")
+    return replace(wants, addresses=(url,)) if url and url not in files else wants
 
 
-def _arguments(call: ToolCall) -> Wants:
+def _arguments(call: ToolCall, policy: CompiledPolicy) -> Wants:
     found: list[Wanted] = []
     for path_field, text in _texts(call.input, DEEPEST_INPUT):
         if path_field:
             found.append(Wanted(text, Use.PATH_ARGUMENT))
         elif text and not any(c.isspace() for c in text) and not _is_address(text):
             found.append(Wanted(text, Use.ARGUMENT))
-    return _bounded(found, tuple(each.text for each in found))
+    wants = _bounded(found, tuple(each.text for each in found))
+    commands = _commands_in(call.input)
+    if not commands:
+        return wants
+    # A server that runs commands: what is denied to a shell is denied to it.
+    analysis = _analysed(commands, call, policy)
+    if call.level is TrustLevel.SANDBOXED:
+        return replace(wants, analysis=analysis)
+    paths, _complete = wanted_of_effects(analysis, call)
+    return replace(wants, paths=(*wants.paths, *paths), analysis=analysis)
+
+
+def _commands_in(input: Mapping[str, Any]) -> list[str]:
+    """Commands that an unknown tool may run: a text, or a program with its arguments."""
+    words: list[str] = []
+    for key, value in input.items():
+        if _plain(key) in _ARGUMENT_FIELDS and _is_words(value):
+            words = value
+    found = []
+    for key, value in input.items():
+        if _plain(key) in _COMMAND_LIKE:
+            if _is_words(value):
+                found.append(shlex.join([*value, *words]))
+            elif isinstance(value, str):
+                found.append(f"{value} {shlex.join(words)}".strip())
+    return found
+
+
+def _is_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
 def _question(_call: ToolCall) -> Wants:
@@ -174,7 +226,6 @@ def _question(_call: ToolCall) -> Wants:
 
 _READERS: Mapping[Category, Callable[[ToolCall], Wants]] = {
     Category.SEARCH: _search,
-    Category.SHELL: _shell,
     Category.WEB: _web,
     Category.AGENT: _agent,
     Category.QUESTION: _question,

@@ -14,6 +14,7 @@ from supervisor.ids import SessionId, TurnId
 from supervisor.policy.call import ToolCall, Verdict
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.decide import decide
+from supervisor.policy.permissions import Permissions
 from supervisor.trust.levels import TrustLevel
 
 SHIPPED = Path(__file__).resolve().parents[2] / "policies"
@@ -75,9 +76,10 @@ def call(tool: str, level: TrustLevel, vault: str, *, cwd: str = "", **input: An
 async def verdict_on(
     tool: str, level: TrustLevel, vault: Path, policy: CompiledPolicy, **input: Any
 ) -> Verdict:
-    """Facts and decision in one."""
+    """Facts and decision in one, in trust mode, on a machine whose kernel holds commands."""
     made = call(tool, level, str(vault), **input)
-    return decide(made, await fetch_facts(made, policy, str(vault)), policy)
+    facts = await fetch_facts(made, policy, str(vault))
+    return decide(made, facts, policy, Permissions(trust_mode=True, confined=True))
 
 
 @dataclass

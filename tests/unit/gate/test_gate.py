@@ -59,7 +59,7 @@ class World:
                 await asyncio.sleep(0)
         return self.sink.of(kind)[-1]
 
-    def bash(self, command: str = "touch x") -> asyncio.Task[Allow | Deny]:
+    def bash(self, command: str = "git push x") -> asyncio.Task[Allow | Deny]:
         return asyncio.create_task(self.gate.check("Bash", {"command": command}, "toolu_1", None))
 
 
@@ -89,7 +89,7 @@ async def test_a_refused_call_is_told_as_an_event_counted_and_audited(world: Wor
 
 
 async def test_a_granted_call_runs_with_exactly_the_input_that_was_shown(world: World) -> None:
-    given: dict[str, Any] = {"command": "touch x", "nested": {"a": [1]}}
+    given: dict[str, Any] = {"command": "git push x", "nested": {"a": [1]}}
     task = asyncio.create_task(world.gate.check("Bash", given, "toolu_1", None))
     request = await world.asked()
     given["nested"]["a"].append("changed while the person looked")
@@ -97,7 +97,7 @@ async def test_a_granted_call_runs_with_exactly_the_input_that_was_shown(world: 
     await world.approvals.answer(request.id, "granted", content_hash=request.content_hash)
     verdict = await task
     assert isinstance(verdict, Allow)
-    assert verdict.input == request.input == {"command": "touch x", "nested": {"a": [1]}}
+    assert verdict.input == request.input == {"command": "git push x", "nested": {"a": [1]}}
 
 
 async def test_a_person_who_says_no_is_quoted_to_the_agent(world: World) -> None:
@@ -122,7 +122,7 @@ async def test_over_capacity_is_a_denial_named_as_such(tmp_path: Path) -> None:
     world = World(tmp_path, capacity=1)
     first = world.bash()
     request = await world.asked()
-    second = await world.gate.check("Bash", {"command": "touch y"}, "toolu_2", None)
+    second = await world.gate.check("Bash", {"command": "git push y"}, "toolu_2", None)
     assert isinstance(second, Deny)
     assert second.rule == "server_overloaded"
     await world.approvals.answer(request.id, "granted")
@@ -130,7 +130,7 @@ async def test_over_capacity_is_a_denial_named_as_such(tmp_path: Path) -> None:
 
 
 async def test_a_name_that_became_denied_while_a_person_looked_stays_denied(world: World) -> None:
-    task = world.bash("cat notes/a.md")
+    task = world.bash("cat notes/a.md; git push")
     request = await world.asked()
     (world.vault / "notes/a.md").unlink()
     (world.vault / "notes/a.md").symlink_to("../.env")
@@ -240,7 +240,7 @@ async def test_a_refusal_stands_though_its_event_cannot_be_stored(world: World) 
 async def test_many_calls_at_once_each_get_their_own_answer(world: World) -> None:
     tasks = {
         f"toolu_{i}": asyncio.create_task(
-            world.gate.check("Bash", {"command": f"touch {i}"}, f"toolu_{i}", None)
+            world.gate.check("Bash", {"command": f"git push {i}"}, f"toolu_{i}", None)
         )
         for i in range(20)
     }
@@ -255,14 +255,14 @@ async def test_many_calls_at_once_each_get_their_own_answer(world: World) -> Non
         verdict = await task
         assert isinstance(verdict, Allow if number % 2 else Deny)
         if isinstance(verdict, Allow):
-            assert verdict.input == {"command": f"touch {number}"}
+            assert verdict.input == {"command": f"git push {number}"}
 
 
 async def test_denials_and_answers_are_in_the_log_without_what_was_in_the_call(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    task = world.bash("cat canary-of-the-input")
+    task = world.bash("git push canary-of-the-input")
     request = await world.asked()
     await world.approvals.answer(request.id, "denied")
     await task

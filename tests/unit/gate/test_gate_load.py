@@ -79,7 +79,7 @@ async def test_an_input_that_no_person_could_read_is_refused_and_never_asked_abo
     world: World,
 ) -> None:
     for text in ("é" * (LARGEST_SHOWN // 2), "x" * LARGEST_SHOWN, HUGE):
-        verdict = await world.gate.check("Bash", {"command": text}, "toolu_1", None)
+        verdict = await world.gate.check("Bash", {"command": f"git push {text}"}, "toolu_1", None)
         assert isinstance(verdict, Deny)
         assert verdict.rule == "too-large-to-show"
         assert "too large to be shown" in verdict.reason
@@ -180,7 +180,7 @@ async def test_a_turn_has_a_few_checks_under_way_and_the_rest_wait(
 
 async def test_calls_that_wait_for_a_person_hold_up_no_others(world: World) -> None:
     waiting = [
-        asyncio.create_task(world.gate.check("Bash", {"command": "touch x"}, f"t{n}", None))
+        asyncio.create_task(world.gate.check("Bash", {"command": "git push"}, f"t{n}", None))
         for n in range(2 * CHECKED_AT_ONCE)
     ]
     async with asyncio.timeout(30):
@@ -198,17 +198,6 @@ async def test_what_is_kept_of_refusals_is_bounded_in_number_and_in_size(world: 
     assert len(world.gate.denials) == MOST_DENIALS
     assert len(world.sink.of(PermissionDeniedEvent)) == MOST_DENIALS + 50
     assert world.gate.denials[0].tool_use_id == "toolu_0"
-
-
-async def test_long_refusals_fill_the_room_sooner(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(gate_module, "DENIED_CHARS", 2_000)
-    for number in range(50):
-        await world.gate.check("Read", {"file_path": ".env"}, f"toolu_{number}", None)
-    kept = sum(len(each.reason) for each in world.gate.denials)
-    assert 1_000 < kept <= 2_000
-    assert len(world.sink.of(PermissionDeniedEvent)) == 50
 
 
 @pytest.mark.parametrize(

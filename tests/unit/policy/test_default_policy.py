@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from supervisor.policy.compile import compile_policy, failing_examples
-from supervisor.policy.compiled import Answer, Category, Examples
+from supervisor.policy.compile import compile_policy
+from supervisor.policy.compiled import Category, Examples
 from supervisor.policy.deny_list import DenyList, DenyRule
+from supervisor.policy.examples import failing_examples
 from supervisor.policy.schema import read_document
+from supervisor.policy.tool_rules import Answer
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.policy_world import SHIPPED, shipped_policy
 
@@ -25,6 +27,8 @@ def test_an_example_that_does_not_hold_is_found() -> None:
 
 def test_every_rule_has_examples_of_both_kinds() -> None:
     assert all(each.deny and each.allow for each in POLICY.examples)
+    by_name = [each for each in POLICY.dangerous_examples if each.rule != "raw-device-by-kind"]
+    assert all(each.deny and each.allow for each in by_name)
 
 
 @pytest.mark.parametrize("rule", POLICY.rules, ids=lambda rule: rule.id)
@@ -80,7 +84,7 @@ def test_tools_have_their_category_and_unknown_ones_are_other(
 def test_the_levels_say_what_the_design_says() -> None:
     vault, sandboxed = POLICY.levels[TrustLevel.VAULT], POLICY.levels[TrustLevel.SANDBOXED]
     assert set(POLICY.levels[TrustLevel.FULL].values()) == {Answer.ALLOW}
-    assert vault[Category.SHELL] is Answer.ASK
+    assert vault[Category.SHELL] is Answer.ALLOW
     assert sandboxed[Category.WEB] is Answer.DENY
     assert not POLICY.gateway.server_tools[TrustLevel.SANDBOXED]
 

@@ -37,7 +37,7 @@ def test_decide_never_raises(
     tool: str, input: dict[str, Any], level: TrustLevel, data: st.DataObject
 ) -> None:
     call = ToolCall(tool, input, "t", level, "/v", "/v")
-    wants = wanted(call, POLICY.category(tool)).paths
+    wants = wanted(call, POLICY).paths
     fitting = Facts(tuple(PathFact(w.text, inside=True, names=(w.text,), use=w.use) for w in wants))
     verdict = decide(call, fitting, POLICY)
     assert isinstance(verdict, Allow | Deny | Ask)

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from supervisor.policy.call import Allow, Ask, Deny, Facts, PathFact, ToolCall, Use, Verdict
-from supervisor.policy.compiled import Answer, Category
+from supervisor.policy.compiled import Category
 from supervisor.policy.decide import decide
+from supervisor.policy.tool_rules import Answer
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.policy_world import shipped_policy
 

@@ -18,11 +18,11 @@ POLICY = shipped_policy()
 
 
 def denied(command: str) -> bool:
-    call = ToolCall("Bash", {"command": command}, "t", TrustLevel.FULL, "/v", "/v")
+    call = ToolCall("PowerShell", {"command": command}, "t", TrustLevel.FULL, "/v", "/v")
     facts = Facts(
         tuple(
             PathFact(named=want.text, inside=True, names=(want.text,), use=Use.WORD)
-            for want in wanted(call, POLICY.category("Bash")).paths
+            for want in wanted(call, POLICY).paths
         )
     )
     return isinstance(decide(call, facts, POLICY), Deny)

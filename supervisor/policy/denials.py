@@ -1,0 +1,172 @@
+"""What is refused whatever anybody permitted: the upper steps of the order of decision."""
+
+from supervisor.policy.bash.effect import Act, Effect
+from supervisor.policy.call import Deny, Kind, Use
+from supervisor.policy.dangerous import DangerRule
+from supervisor.policy.deny_list import DenyRule
+from supervisor.policy.globs import has_magic, only_means_denied
+from supervisor.policy.judged import Judged, first_match
+from supervisor.policy.places import absolute
+from supervisor.policy.shown import shown
+from supervisor.policy.targets import CHANGES, Target
+from supervisor.policy.web import read_address
+from supervisor.trust.levels import TrustLevel
+
+FILE_USES = frozenset({Use.READ, Use.SEARCH, Use.WRITE})
+_MAY_WRITE = frozenset({Use.WRITE, Use.WORD, Use.ARGUMENT, Use.PATH_ARGUMENT})
+_TOUCHES = frozenset({Act.READ, Act.LINK}) | CHANGES
+
+
+def self_protection(judged: Judged) -> Deny | None:
+    """Nothing that steers agents, or records what they did, is changed by one."""
+    policy, tool = judged.policy, judged.call.tool
+    for fact in judged.paths:
+        rule = first_match(policy.protected, fact.names) if fact.use in _MAY_WRITE else None
+        if rule is not None:
+            what = "writes" if fact.use is Use.WRITE else f"may write (through {tool})"
+            return Deny(rule=rule.id, reason=f"nothing {what} {shown(fact.named)}: {rule.reason}")
+    for target in judged.targets:
+        if target.effect.act in CHANGES or target.effect.act is Act.LINK:
+            found = None if target.effect.elsewhere else _protected(judged, target)
+            if found is not None:
+                return Deny(
+                    rule=found.id, reason=f"nothing changes {shown(target.shown)}: {found.reason}"
+                )
+    return None
+
+
+def _protected(judged: Judged, target: Target) -> DenyRule | None:
+    policy, effect = judged.policy, target.effect
+    matches = target.fact.matches if target.fact is not None and target.fact.matches else ()
+    spellings = [target.names, *(each.names for each in matches)]
+    names = policy.protected
+    for each in spellings:
+        rule = first_match(names, each)
+        if rule is not None:
+            return rule
+    if effect.act is Act.DELETE or (effect.act is Act.CHANGE_MODE and effect.recursive):
+        some = any(glob.strip("*") for glob in effect.only)
+        for name in (name for each in spellings for name in each if not some):
+            rule = policy.kept.holder(name)
+            if rule is not None:
+                return rule
+        facts = (target.fact, *matches) if target.fact is not None else matches
+        held = next((each.holds_protected for each in facts if each.holds_protected), None)
+        if held is not None:
+            return next((rule for rule in names.rules if rule.id == held), None)
+    return None
+
+
+def deny_list(judged: Judged) -> Deny | None:
+    """Names on the deny list aren't read, written, removed, linked or handed on."""
+    denied = judged.denied
+    for fact in judged.paths:
+        rule = first_match(denied, fact.names)
+        if rule is not None:
+            return _on_list(fact.named, rule)
+    for pattern in judged.wants.patterns:
+        name = only_means_denied(pattern, denied) if has_magic(pattern) else None
+        rule = denied.match(name) if name is not None else None
+        if rule is not None:
+            return _meant_for(pattern, rule)
+    for target in judged.targets:
+        if target.effect.act in _TOUCHES:
+            found = _denied_target(judged, target)
+            if found is not None:
+                return found
+    return None
+
+
+def _denied_target(judged: Judged, target: Target) -> Deny | None:
+    denied = judged.denied
+    if target.pattern is None:
+        rule = first_match(denied, target.names)
+        if rule is not None:
+            return _on_list(target.shown, rule)
+    else:
+        found = _denied_pattern(judged, target)
+        if found is not None:
+            return found
+    for glob in target.effect.only:
+        name = only_means_denied(glob, denied) if has_magic(glob) else glob
+        rule = denied.match(name) if name is not None else None
+        if rule is not None:
+            return _meant_for(glob, rule)
+    return None
+
+
+def _denied_pattern(judged: Judged, target: Target) -> Deny | None:
+    """A glob is denied if it is written for denied names, or most of what it matches is denied."""
+    denied, pattern = judged.denied, target.pattern or ""
+    name = only_means_denied(pattern, denied)
+    rule = denied.match(name) if name is not None else None
+    matches = target.fact.matches if target.fact is not None and target.fact.matches else ()
+    if rule is None and not target.broad and matches:
+        hits = [rule for each in matches if (rule := first_match(denied, each.names)) is not None]
+        rule = hits[0] if len(hits) * 2 >= len(matches) else None
+    return _meant_for(target.shown, rule) if rule is not None else None
+
+
+def _on_list(name: str, rule: DenyRule) -> Deny:
+    return Deny(rule=rule.id, reason=f"{shown(name)} is on the deny list: {rule.reason}")
+
+
+def _meant_for(pattern: str, rule: DenyRule) -> Deny:
+    return Deny(
+        rule=rule.id,
+        reason=f"{shown(pattern)} is meant for names on the deny list: {rule.reason}",
+    )
+
+
+def dangerous(judged: Judged) -> Deny | None:
+    """Acts that are never right, by the rules of the policy files."""
+    analysis = judged.wants.analysis
+    rules = judged.policy.dangerous_by_act
+    for effect in analysis.effects if analysis is not None else ():
+        for rule in rules.get(effect.act, ()):
+            if rule.fits(effect) and not rule.is_about_places and rule.hits_hosts_of(effect):
+                return _danger(rule, effect)
+    for target in judged.targets:
+        for rule in rules.get(target.effect.act, ()):
+            if rule.is_about_places and rule.fits(target.effect) and _hits(judged, rule, target):
+                return _danger(rule, target.effect)
+    for url in judged.wants.addresses:
+        host = read_address(url).host
+        for rule in rules.get(Act.SEND, ()):
+            if rule.hosts and rule.hits_host(host):
+                return Deny(rule=rule.id, reason=f"{shown(host)}: {rule.reason}")
+    return None
+
+
+def _danger(rule: DangerRule, effect: Effect) -> Deny:
+    what = shown(effect.program) if effect.program else "the command"
+    return Deny(rule=rule.id, reason=f"{what} {effect.act}: {rule.reason}")
+
+
+def _hits(judged: Judged, rule: DangerRule, target: Target) -> bool:
+    vault, home = judged.call.as_seen_vault, judged.call.as_seen_home
+    if rule.recursive and any(glob.strip("*") for glob in target.effect.only):
+        return False  # only files of some name
+    fact = target.fact
+    kind = fact.kind if fact is not None else Kind.UNSEEN
+    if any(rule.hits_place(place, vault, home, kind) for place in target.places):
+        return True
+    return any(
+        rule.hits_place(absolute(each.names[0], vault), vault, home, each.kind)
+        for each in (fact.matches if fact is not None and fact.matches else ())
+        if each.names
+    )
+
+
+def confinement(judged: Judged) -> Deny | None:
+    """At `vault`, file tools reach the vault and nothing else; nothing opens the outside."""
+    if judged.call.level is not TrustLevel.VAULT:
+        return None
+    for fact in judged.paths:
+        if fact.use in FILE_USES and not fact.inside:
+            return Deny(
+                rule="vault-confinement",
+                reason=f"{shown(fact.named)} is outside the vault, and this session's trust "
+                "level is `vault`: no permission opens the outside; use files in the vault",
+            )
+    return None

@@ -1,0 +1,254 @@
+"""How a call was understood, which rule decided and why: for a person who asks about a decision."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from supervisor.policy.bash.effect import Act, Analysis, Effect
+from supervisor.policy.bash.invocation import Part
+from supervisor.policy.bash.value import HOLE, Value
+from supervisor.policy.call import Ask, Facts, PathFact, ToolCall, Verdict
+from supervisor.policy.compiled import CompiledPolicy
+from supervisor.policy.permissions import GrantKind
+from supervisor.policy.replay import verdict_word
+from supervisor.policy.wanted import COMMAND_FIELDS
+from supervisor.policy.wants import Wants
+
+MOST_SHOWN: Final = 200
+"""Effects and paths of one call; more are counted only."""
+LONGEST_SHOWN: Final = 400
+"""Characters of a text that isn't the call's own input."""
+
+
+class Covering(Protocol):
+    """A suggestion of a grant; `policy/suggest.py` makes them."""
+
+    @property
+    def kind(self) -> GrantKind:
+        """What the pattern is matched against."""
+        ...
+
+    @property
+    def pattern(self) -> str:
+        """The pattern."""
+        ...
+
+    @property
+    def covers(self) -> str:
+        """What it covers, in words."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPath:
+    """A path that the call names, what was found there, and which lists it is on, by rule."""
+
+    named: str
+    use: str
+    names: tuple[str, ...]
+    inside: bool
+    kind: str
+    denied_by: str | None = None
+    protected_by: str | None = None
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ShownEffect:
+    """One thing that the command does; `start` and `end` are offsets into the command."""
+
+    act: str
+    program: str
+    start: int
+    end: int
+    text: str
+    reason: str
+    target: str | None = None
+    remarks: tuple[str, ...] = ()
+    paths: tuple[ShownPath, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCommand:
+    """A program that would run, with its words as the shell would hand them over."""
+
+    words: tuple[str, ...]
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSuggestion:
+    """What could be granted so that this call, and others, wouldn't ask. Narrow ones come first."""
+
+    kind: str
+    pattern: str
+    covers: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One call, explained. `where` is the place of the rule that decided, if a file has it."""
+
+    tool: str
+    level: str
+    cwd: str
+    category: str
+    verdict: str
+    rule: str
+    reason: str
+    policy: str
+    command: str | None = None
+    where: str | None = None
+    unsure: tuple[str, ...] = ()
+    commands: tuple[ShownCommand, ...] = ()
+    effects: tuple[ShownEffect, ...] = ()
+    paths: tuple[ShownPath, ...] = ()
+    patterns: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    suggestions: tuple[ShownSuggestion, ...] = ()
+
+
+def explain(  # noqa: PLR0913  (all that a decision depended on, and what came of it)
+    call: ToolCall,
+    wants: Wants,
+    facts: Facts,
+    verdict: Verdict,
+    policy: CompiledPolicy,
+    *,
+    offers: Sequence[Covering] = (),
+    places: Mapping[str, str] | None = None,
+) -> Explanation:
+    """The explanation of a verdict. `places` are the rules' places in the files, by id."""
+    command = _command_of(call)
+    shown = [_path(fact, call, policy) for fact in facts.paths[:MOST_SHOWN]]
+    by_effect: dict[int, list[ShownPath]] = {}
+    of_call: list[ShownPath] = []
+    for want, path in zip(wants.paths, shown, strict=False):
+        if want.effect is None:
+            of_call.append(path)
+        else:
+            by_effect.setdefault(want.effect, []).append(path)
+    analysis = wants.analysis or Analysis()
+    text = command or ""
+    return Explanation(
+        tool=call.tool,
+        level=call.level.value,
+        cwd=call.as_seen_cwd,
+        category=policy.category(call.tool).value,
+        verdict=verdict_word(verdict),
+        rule=verdict.rule,
+        reason=verdict.reason,
+        policy=policy.hash,
+        command=command,
+        where=(places or {}).get(verdict.rule),
+        unsure=verdict.unsure if isinstance(verdict, Ask) else (),
+        commands=tuple(_commands(analysis, text)),
+        effects=tuple(
+            _effect(effect, text, by_effect.get(index, ()))
+            for index, effect in enumerate(analysis.effects[:MOST_SHOWN])
+            if effect.act is not Act.EXECUTE
+        ),
+        paths=tuple(of_call),
+        patterns=wants.patterns[:MOST_SHOWN],
+        addresses=wants.addresses[:MOST_SHOWN],
+        notes=tuple(_notes(wants, analysis, facts)),
+        suggestions=tuple(
+            ShownSuggestion(each.kind.value, each.pattern, each.covers) for each in offers
+        ),
+    )
+
+
+def _command_of(call: ToolCall) -> str | None:
+    texts = (call.input.get(field) for field in COMMAND_FIELDS)
+    return next((text for text in texts if isinstance(text, str)), None)
+
+
+def _commands(analysis: Analysis, text: str) -> list[ShownCommand]:
+    return [
+        ShownCommand(
+            effect.words or (effect.program,), effect.part.start, effect.part.end,
+            _part(effect.part, text),
+        )
+        for effect in analysis.effects[:MOST_SHOWN]
+        if effect.act is Act.EXECUTE
+    ]  # fmt: skip
+
+
+def _effect(effect: Effect, text: str, paths: Sequence[ShownPath]) -> ShownEffect:
+    remarks = (
+        (effect.recursive, "with all below it"),
+        (effect.severe, "never right"),
+        (effect.elsewhere, "on another machine, or in a container of its own"),
+        (not effect.named, "not named in the command, but follows from it"),
+        (bool(effect.only), f"only {', '.join(effect.only)}"),
+    )
+    return ShownEffect(
+        act=effect.act.value,
+        program=effect.program,
+        start=effect.part.start,
+        end=effect.part.end,
+        text=_part(effect.part, text),
+        reason=effect.reason,
+        target=None if effect.target is None else value_text(effect.target),
+        remarks=tuple(words for holds, words in remarks if holds),
+        paths=tuple(paths),
+    )
+
+
+def _path(fact: PathFact, call: ToolCall, policy: CompiledPolicy) -> ShownPath:
+    denied = policy.may_not_be_named(call.level)
+    remarks = (
+        (fact.problem is not None, f"can't be a path: {fact.problem}"),
+        (fact.doubt is not None, f"not sure: {fact.doubt}"),
+        (not fact.inside and fact.problem is None, "outside the vault"),
+        (fact.holds_denied, "a search below it would read denied files, or it can't be told"),
+        (fact.holds_protected is not None, f"holds what {fact.holds_protected} protects"),
+        (fact.links > 1, f"has {fact.links} hard links"),
+        (fact.mount is not None, f"lies on the mount {fact.mount}"),
+        (fact.matches is not None, f"matches {len(fact.matches or ())} files that exist"),
+    )
+    return ShownPath(
+        named=_cut(fact.named),
+        use=fact.use.value,
+        names=tuple(_cut(name) for name in fact.names),
+        inside=fact.inside,
+        kind=fact.kind.value,
+        denied_by=_rule(fact, denied.match),
+        protected_by=_rule(fact, policy.protected.match),
+        remarks=tuple(words for holds, words in remarks if holds),
+    )
+
+
+def _rule(fact: PathFact, match: Any) -> str | None:
+    found = (match(name) for name in fact.names)
+    return next((str(rule.id) for rule in found if rule is not None), None)
+
+
+def _notes(wants: Wants, analysis: Analysis, facts: Facts) -> list[str]:
+    notes = [*analysis.notes]
+    if wants.problem is not None:
+        notes.append(f"the input can't be what the tool takes: {wants.problem}")
+    if wants.doubt is not None:
+        notes.append(wants.doubt)
+    if not analysis.complete:
+        notes.append("the look was cut short by a limit")
+    for what, number in (("effects", len(analysis.effects)), ("paths", len(facts.paths))):
+        if number > MOST_SHOWN:
+            notes.append(f"{number - MOST_SHOWN} more {what} aren't shown")
+    return notes
+
+
+def _part(part: Part, text: str) -> str:
+    return _cut(text[part.start : part.end])
+
+
+def value_text(value: Value) -> str:
+    """A value for a reader: what can't be known stands as `…`, alternatives are parted by ` | `."""
+    return _cut(" | ".join(each.text.replace(HOLE, "…") for each in value.texts))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"

@@ -1,0 +1,96 @@
+"""Hosts and addresses in one spelling: `2130706433`, `0x7f.1` and `[::ffff:127.0.0.1]` are one."""
+
+import ipaddress
+import re
+import unicodedata
+from functools import lru_cache
+
+_IP = ipaddress.IPv4Address | ipaddress.IPv6Address
+_NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]*|[0-9]+)\Z", re.ASCII)
+_MOST_PARTS = 4
+_LARGEST = 1 << 32
+_LOCAL_NAMES = ("localhost", "localdomain", "local", "internal", "lan", "home.arpa", "intranet")
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_LONGEST = 1_024
+
+
+@lru_cache(maxsize=1024)
+def canonical_host(text: str) -> str:
+    """The host in its one spelling: lower case, an address in its usual form.
+
+    Takes what may stand around it in a URL: a user's name, a port, brackets.
+    """
+    # A resolver that normalises names takes full-width digits and dots for what they look like.
+    host = unicodedata.normalize("NFKC", text.strip()[:_LONGEST]).rsplit("@", 1)[-1]
+    if host.startswith("["):
+        host = host[1:].split("]", 1)[0]
+    elif host.count(":") == 1:
+        host = host.split(":", 1)[0]
+    host = host.split("%", 1)[0] if ":" in host else host
+    host = host.replace("\u3002", ".").rstrip(".").lower()
+    found = address(host)
+    return str(found) if found is not None else host
+
+
+def host_of(target: str) -> str:
+    """The canonical host of what a command reaches: a URL, or a host with what may follow it."""
+    _, scheme, rest = target.partition("://")
+    return canonical_host(re.split(r"[/?#\\]", rest if scheme else target, maxsplit=1)[0])
+
+
+def address(host: str) -> _IP | None:
+    """The address that a host is, in any spelling that a resolver takes; None for a name."""
+    if ":" in host:
+        try:
+            found = ipaddress.IPv6Address(host)
+        except ValueError:
+            return None
+        if found.ipv4_mapped is not None:
+            return found.ipv4_mapped
+        if found.sixtofour is not None:
+            return found.sixtofour
+        if found in _NAT64:
+            return ipaddress.IPv4Address(int(found) & (_LARGEST - 1))
+        return found
+    number = _as_inet_aton(host)
+    return ipaddress.IPv4Address(number) if number is not None else None
+
+
+def is_private(host: str) -> bool:
+    """Whether a canonical host is this machine, its networks, or a name that means such."""
+    found = address(host)
+    if found is not None:
+        return not found.is_global or found.is_multicast
+    return "." not in host or any(
+        host == each or host.endswith(f".{each}") for each in _LOCAL_NAMES
+    )
+
+
+def host_matches(host: str, pattern: str) -> bool:
+    """Whether a canonical host is the pattern's; `*.example.org` stands for all below it."""
+    if pattern.startswith("*."):
+        return host.endswith(pattern[1:].lower())
+    return pattern == "*" or host == canonical_host(pattern)
+
+
+def _as_inet_aton(host: str) -> int | None:
+    parts = host.split(".")
+    if not 0 < len(parts) <= _MOST_PARTS or not all(_NUMBER.match(part) for part in parts):
+        return None
+    try:
+        numbers = [_number(part) for part in parts]
+    except ValueError:
+        return None
+    *first, last = numbers
+    if any(each > 255 for each in first) or last >= 256 ** (_MOST_PARTS - len(first)):  # noqa: PLR2004
+        return None
+    value = last
+    for place, each in enumerate(first):
+        value += each << (8 * (3 - place))
+    return value
+
+
+def _number(text: str) -> int:
+    if text[:2].lower() == "0x":
+        return int(text[2:] or "0", 16)
+    return int(text, 8) if text.startswith("0") and len(text) > 1 else int(text)

@@ -1,0 +1,145 @@
+"""What keeps a command at `vault` from running unasked: effects that nothing covers."""
+
+from collections.abc import Iterator, Sequence
+
+from supervisor.policy.bash.effect import Act, Analysis, Effect
+from supervisor.policy.bash.use import IN_DOUBT
+from supervisor.policy.call import PathFact
+from supervisor.policy.coverage import Coverage
+from supervisor.policy.deny_list import DenyList
+from supervisor.policy.targets import CHANGES, LOOKS, PATH_ACTS, Target
+
+MOST_REASONS = 8
+_LONGEST = 120
+_OWN_JOB = "%"
+
+
+def not_covered(
+    analysis: Analysis,
+    targets: Sequence[Target],
+    coverage: Coverage,
+    hidden: DenyList,
+    *,
+    trusted: bool,
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Reasons to ask: what isn't permitted, and what can't be told. Both empty: the command runs.
+
+    `trusted` says that trust mode covers all programs and all of the vault.
+    """
+    missing: dict[str, None] = {}
+    unsure: dict[str, None] = {}
+    if not analysis.complete:
+        unsure["the command is too long or too deep to look through"] = None
+    sends = any(effect.act is Act.SEND for effect in analysis.effects)
+    named = _named_parts(analysis, coverage) if sends else set()
+    for effect in analysis.effects:
+        where = unsure if effect.act is Act.UNKNOWN else missing
+        where.update(dict.fromkeys(_of_effect(effect, named, coverage, trusted=trusted)))
+    for target in targets:
+        if not target.effect.elsewhere:
+            for reason, sure in _of_target(target, coverage, hidden, trusted=trusted):
+                (missing if sure else unsure)[reason] = None
+    return tuple(missing)[:MOST_REASONS], tuple(unsure)[:MOST_REASONS]
+
+
+def leads_outside(targets: Sequence[Target]) -> bool:
+    """Whether a command acts on anything outside of the vault, which no grant opens."""
+    return any(
+        not each.inside
+        for target in targets
+        if target.fact is not None and not target.effect.elsewhere
+        for each in (target.fact.matches or (target.fact,))
+    )
+
+
+def _named_parts(analysis: Analysis, coverage: Coverage) -> set[tuple[int, int]]:
+    """The parts of the command whose program a person has named in a grant."""
+    return {
+        (each.part.start, each.part.end)
+        for each in analysis.effects
+        if each.act is Act.EXECUTE and coverage.runs_by_prefix(each.words)
+    }
+
+
+def _of_effect(
+    effect: Effect, named: set[tuple[int, int]], coverage: Coverage, *, trusted: bool
+) -> Iterator[str]:
+    if effect.act is Act.EXECUTE:
+        if not (effect.harmless or trusted or coverage.runs(effect.words)):
+            yield f"no permission covers `{_short(' '.join(effect.words) or effect.program)}`"
+        return
+    if effect.act in PATH_ACTS and not effect.elsewhere:
+        return
+    if effect.act is Act.SEND and not effect.elsewhere:
+        known = effect.target is not None and effect.target.known and not effect.target.from_data
+        if known and (effect.part.start, effect.part.end) in named:
+            return
+    if effect.act is Act.SIGNAL and not effect.severe and _is_own_job(effect):
+        return
+    subject = f"`{_short(effect.program)}` " if effect.program else "it "
+    reason = f": {effect.reason}" if effect.reason else ""
+    place = ", on another machine or in a container of its own" if effect.elsewhere else ""
+    what = "does what can't be told" if effect.act is Act.UNKNOWN else str(effect.act)
+    yield f"{subject}{what}{place}{reason}"
+
+
+def _is_own_job(effect: Effect) -> bool:
+    return effect.target is not None and all(
+        each.text.startswith(_OWN_JOB) for each in effect.target.texts
+    )
+
+
+def _of_target(
+    target: Target, coverage: Coverage, hidden: DenyList, *, trusted: bool
+) -> Iterator[tuple[str, bool]]:
+    """Reasons, each with whether it is certain."""
+    effect, shown = target.effect, f"`{_short(target.shown)}`"
+    fact = target.fact
+    if fact is None or not target.whole:
+        yield f"it can't be told which file {shown} is, which it {effect.act}", False
+        return
+    if fact.problem is not None:
+        yield f"{shown}: {fact.problem}", False
+        return
+    if fact.doubt is not None and effect.act is not Act.LIST:
+        yield f"{shown}: {fact.doubt}", False
+    if fact.holds_denied:
+        yield f"reading {shown} would take in files on the deny list, or may", False
+    facts = fact.matches or (fact,)
+    if effect.act is Act.READ and target.pattern is not None and _takes_in(facts, hidden):
+        yield f"{shown} takes in a file on the deny list", True
+    for each in facts:
+        if not each.inside:
+            yield f"{shown} is outside the vault", True
+            return
+        if effect.reason == IN_DOUBT:
+            continue
+        if not trusted and not _permitted(target, each, coverage):
+            verb = "read" if effect.act in LOOKS else "change"
+            yield f"no permission covers to {verb} {shown}", True
+            return
+
+
+def _takes_in(facts: Sequence[PathFact], hidden: DenyList) -> bool:
+    return any(hidden.match(name) is not None for each in facts for name in each.names)
+
+
+def _permitted(target: Target, fact: PathFact, coverage: Coverage) -> bool:
+    effect = target.effect
+    path = fact.resolved or fact.names[0]
+    if effect.act in CHANGES:
+        changed = {fact.entry or path} if effect.act is Act.DELETE else {path, *fact.names}
+        if fact is target.fact and target.pattern is not None:
+            changed = set(target.names[:1])  # nothing matches: the shell hands the glob over
+        covers = coverage.writes
+        if effect.recursive and fact.is_directory:
+            covers = coverage.writes_below if effect.only else coverage.writes_whole
+        return all(covers(each, program=effect.program) for each in changed)
+    if effect.recursive and fact.is_directory:
+        return coverage.reads_below(path)
+    return coverage.reads(path, folder=fact.is_directory)
+
+
+def _short(text: str) -> str:
+    text = text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+    return text if text.isprintable() else ascii(text)[1:-1]

@@ -1,0 +1,77 @@
+"""Labelled calls: how they are read and counted."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from supervisor.errors import ConfigurationError
+from supervisor.gate.case_vault import LAYOUTS, make_vault
+from supervisor.gate.cases import run_cases
+from supervisor.gate.policy_files import PolicySource
+from supervisor.policy.cases import placed, read_cases
+from tests.worlds.policy_world import SHIPPED
+
+
+def line(**changes: Any) -> str:
+    known = {
+        "id": "1", "tool": "Read", "input": {"file_path": "notes/a.md"}, "cwd": "",
+        "trust": "vault", "permissions": {"trust_mode": False, "read": ["**/*"]}, "want": "allow",
+    }  # fmt: skip
+    return json.dumps({**known, **changes})
+
+
+def test_the_cases_of_a_file_are_counted_by_their_labels(tmp_path: Path) -> None:
+    path = tmp_path / "cases.jsonl"
+    path.write_text(
+        "\n".join(
+            [
+                line(id="right"),
+                line(id="wrong", want="deny"),
+                line(id="met-by-deny", want="ask", input={"file_path": ".env"}),
+                "",
+                line(id="by-path", want="deny", input={"file_path": "VAULT/.env"}),
+            ]
+        )
+    )
+    assert run_cases(path, PolicySource(SHIPPED)).document() == {
+        "deny": {"n": 2, "right": 1},
+        "ask": {"n": 1, "right": 1},
+        "allow": {"n": 1, "right": 1},
+        "wrong": [{"id": "wrong", "got": "allow", "rule": "permission"}],
+    }
+
+
+def test_a_vault_of_the_caller_is_left_as_it_is(tmp_path: Path) -> None:
+    vault = tmp_path / "mine"
+    (vault / "sub").mkdir(parents=True)
+    path = tmp_path / "cases.jsonl"
+    path.write_text(line(tool="Bash", input={"command": "rm -rf sub"}, want="ask"))
+    assert run_cases(path, PolicySource(SHIPPED), vault).tallies["ask"].right == 1
+    assert (vault / "sub").is_dir()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{", "[]", "1", line(want="maybe"), line(trust="none"), line(input=[]), '{"id": 1}'],
+)
+def test_a_line_that_is_no_case_is_told_with_its_number(text: str) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        read_cases("cases.jsonl", f"{line()}\n{text}\n")
+    assert raised.value.where == "cases.jsonl:2"
+
+
+def test_the_placeholder_stands_for_the_vault_wherever_it_is() -> None:
+    given = {"a": "VAULT/x", "b": ["VAULT", 1, {"c": "xVAULTy"}]}
+    assert placed(given, "/v") == {"a": "/v/x", "b": ["/v", 1, {"c": "x/vy"}]}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_vault_that_is_made_has_secrets_that_are_fake_and_links_to_them(
+    layout: str, tmp_path: Path
+) -> None:
+    vault = make_vault(tmp_path, layout)
+    assert "not-a-secret" in (vault / ".env").read_text()
+    assert any(path.is_symlink() for path in (vault / "notes").iterdir())
+    assert (vault / ".env").stat().st_nlink > 1

@@ -1,0 +1,76 @@
+"""One host has one spelling, however it was written."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.policy.hosts import canonical_host, host_matches, is_private
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "169.254.169.254", "2852039166", "0xa9fea9fe", "0xA9.0xFE.0xA9.0xFE", "0251.0376.0251.0376",
+        "169.254.43518", "169.16689662", "[::ffff:169.254.169.254]", "[::ffff:a9fe:a9fe]",
+        "::ffff:a9fe:a9fe", "169.254.169.254.", "169.254.169.254:80", "user@169.254.169.254",
+        "a:b@169.254.169.254:80", "[64:ff9b::a9fe:a9fe]", "[2002:a9fe:a9fe::]", " 169.254.169.254 ",
+        "\uff11\uff16\uff19.254.169.254", "169\u3002254\u3002169\u3002254",
+    ],
+)  # fmt: skip
+def test_every_spelling_of_an_address_is_that_address(spelling: str) -> None:
+    assert canonical_host(spelling) == "169.254.169.254"
+
+
+@pytest.mark.parametrize(
+    ("spelling", "canonical"),
+    [
+        ("Example.ORG", "example.org"),
+        ("example.org:8080", "example.org"),
+        ("example.org.", "example.org"),
+        ("docs.python.org@evil.example", "evil.example"),
+        ("[FD00:EC2::254]", "fd00:ec2::254"),
+        ("fd00:ec2:0:0:0:0:0:254", "fd00:ec2::254"),
+        ("127.1", "127.0.0.1"),
+        ("0", "0.0.0.0"),  # noqa: S104
+        ("1.2.3.256", "1.2.3.256"),
+        ("08.1.1.1", "08.1.1.1"),
+    ],
+)
+def test_a_host_has_one_spelling(spelling: str, canonical: str) -> None:
+    assert canonical_host(spelling) == canonical
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["localhost", "127.0.0.1", "10.0.0.5", "192.168.1.1", "172.16.0.1", "169.254.169.254", "::1",
+     "fe80::1", "fd00::1", "0.0.0.1", "100.64.0.1", "printer", "a.localhost", "nas.local",
+     "x.internal", "224.0.0.1"],
+)  # fmt: skip
+def test_this_machine_and_its_networks_are_private(host: str) -> None:
+    assert is_private(host)
+
+
+@pytest.mark.parametrize("host", ["example.org", "1.1.1.1", "2606:4700::1111", "localhost.example"])
+def test_the_open_net_is_not_private(host: str) -> None:
+    assert not is_private(host)
+
+
+@pytest.mark.parametrize(
+    ("host", "pattern", "fits"),
+    [
+        ("a.example.org", "*.example.org", True),
+        ("example.org", "*.example.org", False),
+        ("evilexample.org", "*.example.org", False),
+        ("example.org", "Example.org", True),
+        ("example.org.evil.net", "example.org", False),
+        ("127.0.0.1", "2130706433", True),
+        ("anything.at.all", "*", True),
+    ],
+)
+def test_a_pattern_of_hosts_ends_at_a_dot(host: str, pattern: str, fits: bool) -> None:
+    assert host_matches(host, pattern) is fits
+
+
+@given(st.text(max_size=60))
+def test_no_text_makes_it_fail(text: str) -> None:
+    assert is_private(canonical_host(text)) in (True, False)
