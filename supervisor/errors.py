@@ -253,6 +253,15 @@ class BudgetExhausted(TurnFailed):
     retryable = False
 
 
+class HoneytokenTripped(TurnFailed):
+    """What stands in a denied file's place was read and showed up again; `where` says in what."""
+
+    code = "honeytoken"
+    status = 403
+    title = "A honeytoken showed up"
+    retryable = False
+
+
 class TurnTimedOut(TurnFailed):
     """The turn ran into its wall-clock limit."""
 

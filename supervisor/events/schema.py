@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from supervisor.policy.permissions import GrantKind, GrantScope
 from supervisor.trust.levels import TrustLevel
 
 
@@ -169,8 +170,39 @@ class PromptMetadataEvent(Event):
     working_directory_claude_md: str | None = Field(default=None)
 
 
+class SuggestedGrant(Event):
+    """A pattern that may be granted, with what it covers in words.
+
+    `enough`: with it alone a call like this one runs unasked. `matches` counts the files there are
+    now that it matches, None where it isn't about files; `matches_more`: these and more, not all
+    were looked at. `earlier_prompts` counts the requests of this session that it would have saved.
+    """
+
+    id: str
+    kind: GrantKind
+    pattern: str
+    covers: str
+    scopes: tuple[GrantScope, ...]
+    enough: bool = True
+    matches: int | None = None
+    matches_more: bool = False
+    earlier_prompts: int = 0
+
+
+class GivenGrant(Event):
+    """A grant as it was given; `expires_at` in seconds since the epoch, None for no end."""
+
+    id: str
+    kind: GrantKind
+    pattern: str
+    expires_at: float | None = None
+
+
 class PermissionRequestEvent(Event):
-    """A person is asked. `display` is the input with everything invisible made visible."""
+    """A person is asked. `display` is the input with everything invisible made visible.
+
+    `suggested_grants` go from narrow to broad; with none, the call can be granted but once.
+    """
 
     type: Literal["permission_request"] = "permission_request"
     id: str
@@ -185,17 +217,28 @@ class PermissionRequestEvent(Event):
     content_hash: str
     rule: str
     reason: str
+    file_path: str | None = None
+    mcp_server: str | None = None
+    mcp_tool: str | None = None
+    suggested_grants: tuple[SuggestedGrant, ...] = ()
     asked_at: float
     expires_at: float
 
 
 class PermissionResolvedEvent(Event):
-    """A person answered, or nobody did in time."""
+    """A person answered, or nobody did in time.
+
+    `scope` and `grants` say what was granted beyond the call itself. `covered_by` are grants that
+    were given in answer to another request and cover this one too.
+    """
 
     type: Literal["permission_resolved"] = "permission_resolved"
     id: str
     decision: Literal["granted", "denied", "timed_out", "void"]
     message: str | None = None
+    scope: GrantScope | None = None
+    grants: tuple[GivenGrant, ...] = ()
+    covered_by: tuple[str, ...] = ()
 
 
 class PermissionDeniedEvent(Event):

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 from urllib.parse import parse_qsl
 
 from aiohttp import http_exceptions, web
@@ -41,21 +41,38 @@ _http_log = logging.getLogger(__name__ + ".http")
 _http_log.addFilter(_not_the_peers_bytes)
 
 
+class Watch(Protocol):
+    """Looks for what must not go to the model."""
+
+    def trip(self, data: bytes, /) -> str | None:
+        """What is betrayed by this, or None; called in any thread."""
+        ...
+
+    def report(self, path: str, where: str, /) -> object:
+        """Tell of it; what comes of that is the turn's business."""
+        ...
+
+
 class Door:
     """A turn's way to the model: judges each request, counts what it spends.
 
-    `refusals` says what was refused, newest last, without bodies; each begins with `budget` or with
-    the kind of error. `trouble` is what was wrong with the API at the last request ("it can't be
-    reached: …"), or None. `first_request_at` is on the monotonic clock, in seconds.
+    `refusals` says what was refused, newest last, without bodies; each begins with the kind of
+    error. `over_budget`: a request was refused because the budget is used up. `trouble` is what was
+    wrong with the API at the last request ("it can't be reached: …"), or None. `first_request_at`
+    is on the monotonic clock, in seconds.
     """
 
-    def __init__(self, socket_path: Path, access: ModelAccess, proxy: Proxy) -> None:
+    def __init__(
+        self, socket_path: Path, access: ModelAccess, proxy: Proxy, watch: Watch | None = None
+    ) -> None:
         self.socket_path = socket_path
         self.first_request_at: float | None = None
         self.refusals: list[str] = []
+        self.over_budget = False
         self.trouble: str | None = None
         self._access = access
         self._proxy = proxy
+        self._watch = watch
         self._budget = BudgetState(access.budget)
         self._slots = asyncio.Semaphore(MAX_IN_FLIGHT)
         self._tasks: set[asyncio.Task[object]] = set()
@@ -93,7 +110,8 @@ class Door:
             self.first_request_at = time.monotonic()
         if reason := self._budget.may_start():
             # 402: the CLI gives up at once and shows the message (a 429 it would retry)
-            return self._refuse(Refused(402, "billing_error", reason), "budget")
+            self.over_budget = True
+            return self._refuse(Refused(402, "billing_error", reason))
         try:
             body = await request.read()
         except web.HTTPRequestEntityTooLarge:
@@ -107,7 +125,8 @@ class Door:
                 parse_qsl(query, keep_blank_values=True),
                 list(request.headers.items()),
                 body,
-            )
+            ),
+            head=f"{request.raw_path}\n{request.headers}",
         )
         if isinstance(verdict, Refused):
             return self._refuse(verdict)
@@ -122,15 +141,27 @@ class Door:
 
         return await self._proxy.forward(request, verdict, charge, trouble)
 
-    async def _judge(self, asked: Asked) -> Admitted | Refused:
+    async def _judge(self, asked: Asked, head: str) -> Admitted | Refused:
         if len(asked.body) <= JUDGED_AT_ONCE:
-            return admit(asked, self._access)
-        async with self._judging:
-            return await asyncio.to_thread(admit, asked, self._access)
+            betrayed, verdict = self._look(asked, head)
+        else:
+            async with self._judging:
+                betrayed, verdict = await asyncio.to_thread(self._look, asked, head)
+        if betrayed is not None and self._watch is not None:
+            self._watch.report(betrayed, "a request to the model")
+            return Refused(403, "permission_error", "the request holds what must not leave here")
+        return verdict
 
-    def _refuse(self, refused: Refused, kind: str | None = None) -> web.Response:
+    def _look(self, asked: Asked, head: str) -> tuple[str | None, Admitted | Refused]:
+        """What the request betrays, if anything, and whether it may pass otherwise."""
+        betrayed = None
+        if self._watch is not None:
+            betrayed = self._watch.trip(asked.body) or self._watch.trip(head.encode())
+        return betrayed, admit(asked, self._access)
+
+    def _refuse(self, refused: Refused) -> web.Response:
         if len(self.refusals) < MAX_REFUSALS:
-            self.refusals.append(f"{kind or refused.error_type}: {refused.message}")
+            self.refusals.append(f"{refused.error_type}: {refused.message}")
         return error_response(refused)
 
 
@@ -157,16 +188,24 @@ class Gateway:
 
     @asynccontextmanager
     async def open_door(
-        self, *, session_id: SessionId, turn_id: TurnId, access: ModelAccess, socket_path: Path
+        self,
+        *,
+        session_id: SessionId,
+        turn_id: TurnId,
+        access: ModelAccess,
+        socket_path: Path,
+        watch: Watch | None = None,
     ) -> AsyncIterator[Door]:
         """A door for one turn, at a socket in a folder that the caller made and guards.
+
+        `watch` is shown each request before it is judged.
 
         Leaving the block ends open requests, closes the connections and unlinks the socket, within
         seconds. Raises TurnFailed if the socket can't be made.
         """
         if self._proxy is None:
             raise RuntimeError("the gateway is not open")
-        door = Door(socket_path, access, self._proxy)
+        door = Door(socket_path, access, self._proxy, watch)
         app = web.Application(client_max_size=MAX_BODY)
         app.router.add_route("*", "/{anything:.*}", door.handle)
         runner = web.AppRunner(

@@ -168,7 +168,7 @@ class AgentRun:
     @property
     def over_budget(self) -> bool:
         """Whether the gateway refused a request because the budget is used up."""
-        return any(refusal.startswith("budget") for refusal in self._door.refusals)
+        return self._door.over_budget
 
     @property
     def events(self) -> AsyncIterator[RuntimeEvent | RunResult]:
@@ -221,6 +221,7 @@ async def open_agent(plan: RunPlan, caged: Caged, gate: ToolGate) -> AsyncIterat
         caged.channel,
         Wire(plan.session_id, str(caged.places.projects)),
         TranscriptFile(Path(plan.vault), plan.transcript),
+        plan.honeytokens,
     )
     client = ClaudeSDKClient(_options(caged.places, gate), transport=transport)
     try:

@@ -16,6 +16,7 @@ from supervisor.gateway.access import ModelAccess
 from supervisor.ids import SessionId, TurnId
 from supervisor.policy.call import Allow, Deny
 from supervisor.policy.deny_list import DenyList
+from supervisor.runtimes.honeytokens import Honeytokens
 from supervisor.trust.levels import TrustLevel
 
 CageKind = Literal["none", "bubblewrap", "container"]
@@ -27,6 +28,8 @@ class RunPlan:
 
     `vault` is absolute on the host, `cwd` and `transcript` relative to it: the JSONL file that the
     supervisor keeps for this session. `resume` says that it holds an earlier conversation.
+    `honeytokens` make what stands where denied files are, and know it again; None: nothing does.
+    `network` says whether tools at `vault` share the host's; in a sandbox there is none.
     """
 
     session_id: SessionId
@@ -42,6 +45,8 @@ class RunPlan:
     system_prompt: str | None = None
     append_system_prompt: str | None = None
     tools: tuple[str, ...] | None = None
+    network: bool = True
+    honeytokens: Honeytokens | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +122,11 @@ class Runtime(Protocol):
     @property
     def as_seen_vault(self) -> str | None:
         """Where the agent sees the vault; None: where the host has it."""
+        ...
+
+    @property
+    def as_seen_home(self) -> str | None:
+        """Where the agent's `~` leads; None: to the home of the supervisor's user."""
         ...
 
     def open(self, plan: RunPlan, gate: ToolGate) -> AbstractAsyncContextManager[Run]:

@@ -13,9 +13,10 @@ from typing import Any
 
 from claude_agent_sdk import Transport
 
-from supervisor.errors import AgentProcessFailed, TurnFailed
-from supervisor.events.schema import RuntimeEvent, WarningEvent
+from supervisor.errors import AgentProcessFailed, HoneytokenTripped, TurnFailed
+from supervisor.events.schema import RuntimeEvent, TextEvent, ThinkingEvent, WarningEvent
 from supervisor.runtimes.contract import Channel, RunResult
+from supervisor.runtimes.honeytokens import Honeytokens, tripped
 from supervisor.runtimes.transcript import TranscriptFile
 from supervisor.runtimes.translate import Translator
 from supervisor.runtimes.wire import Admitted, Content, Control, Mirror, Objection, Wire
@@ -67,14 +68,42 @@ class SaidQueue:
         return len(self._items) < _QUEUE_LENGTH and self._bytes < _QUEUE_BYTES
 
 
+class OutputWatch:
+    """Looks for honeytokens in all that a process says, before any of it is taken in."""
+
+    def __init__(self, honeytokens: Honeytokens) -> None:
+        self._honeytokens = honeytokens
+        self._output = honeytokens.scanner()
+        self._text = honeytokens.scanner()
+
+    def look_at(self, piece: bytes) -> None:
+        """Look at a piece of output. Raises HoneytokenTripped."""
+        self._raise_if(self._output.feed(piece))
+
+    def look_at_seam(self, delta: str) -> None:
+        """Look whether this piece of streamed text ends a token that the last ones began."""
+        self._raise_if(self._text.feed_seam(delta))
+
+    def _raise_if(self, path: str | None) -> None:
+        if path is not None:
+            raise tripped(self._honeytokens.report(path, "the agent's output"))
+
+
 class ChannelTransport(Transport):
     """Reads in the SDK's reader task; `said` is bounded, so a slow turn slows its cage."""
 
-    def __init__(self, channel: Channel, wire: Wire, transcript: TranscriptFile) -> None:
+    def __init__(
+        self,
+        channel: Channel,
+        wire: Wire,
+        transcript: TranscriptFile,
+        honeytokens: Honeytokens | None = None,
+    ) -> None:
         self._channel = channel
         self._wire = wire
         self._transcript = transcript
         self._translator = Translator()
+        self._watch = OutputWatch(honeytokens) if honeytokens is not None else None
         self._ready = False
         self.said = SaidQueue()
 
@@ -100,6 +129,8 @@ class ChannelTransport(Transport):
                 cause = AgentProcessFailed(
                     "the agent process ended without answering", remedy="send the message again"
                 )
+        except HoneytokenTripped as tripped:
+            cause = tripped
         except OSError as error:
             cause = AgentProcessFailed(
                 f"the connection to the agent process broke: {error.strerror or error}",
@@ -121,7 +152,11 @@ class ChannelTransport(Transport):
     async def _controls(self) -> AsyncIterator[dict[str, Any]]:
         async for chunk in self._channel.chunks():
             for start in range(0, len(chunk), _PIECE_BYTES):
-                for admitted in self._wire.feed(chunk[start : start + _PIECE_BYTES]):
+                piece = chunk[start : start + _PIECE_BYTES]
+                if self._watch is not None:
+                    # Before the line it is in is whole: nothing of that line is said or kept.
+                    self._watch.look_at(piece)
+                for admitted in self._wire.feed(piece):
                     if (control := await self._take(admitted)) is not None:
                         yield control
                 # A socket that always has more never makes its reader wait: others would.
@@ -136,6 +171,8 @@ class ChannelTransport(Transport):
                 return frame
             case Content(frame, size):
                 for said in self._translator.translate(frame):
+                    if self._watch is not None and isinstance(said, TextEvent | ThinkingEvent):
+                        self._watch.look_at_seam(said.delta)
                     await self.said.put(said, size)
             case Mirror(entries, subagent):
                 await self._keep(entries, subagent)

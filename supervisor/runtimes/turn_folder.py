@@ -9,11 +9,12 @@ import os
 import secrets
 import shutil
 from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from supervisor.errors import TurnFailed, VaultUnavailable
+from supervisor.gateway.door import Door, Gateway
 from supervisor.ids import TurnId
 from supervisor.runtimes.agent import prompt_text
 from supervisor.runtimes.contract import RunPlan
@@ -83,6 +84,19 @@ async def turn_folder(turns: Path, plan: RunPlan) -> AsyncIterator[TurnFolder]:
         yield folder
     finally:
         await asyncio.to_thread(shutil.rmtree, folder.root, ignore_errors=True)
+
+
+def door_for(
+    gateway: Gateway, plan: RunPlan, folder: TurnFolder
+) -> AbstractAsyncContextManager[Door]:
+    """The turn's way to the model, at the socket in its folder; see `Gateway.open_door`."""
+    return gateway.open_door(
+        session_id=plan.session_id,
+        turn_id=plan.turn_id,
+        access=plan.access,
+        socket_path=folder.model_socket,
+        watch=plan.honeytokens,
+    )
 
 
 def remove_leftover_turns(turns: Path, living: Callable[[], Collection[TurnId]]) -> int:

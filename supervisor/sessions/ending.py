@@ -3,7 +3,13 @@
 from dataclasses import dataclass, replace
 
 from supervisor.errors import TrustfloorError, TurnInterrupted
-from supervisor.events.schema import AbortedEvent, DoneEvent, ErrorEvent, Event
+from supervisor.events.schema import (
+    AbortedEvent,
+    DoneEvent,
+    ErrorEvent,
+    Event,
+    PermissionDeniedEvent,
+)
 from supervisor.ids import SessionId
 from supervisor.runtimes.contract import RunResult
 from supervisor.sessions.plan import TurnPlan
@@ -20,8 +26,14 @@ class LastWords:
     error_code: str | None = None
 
 
-def last_words(
-    plan: TurnPlan, ending: Ending, heard: Heard, *, duration_ms: int, message_count: int
+def last_words(  # noqa: PLR0913  (all that an ending tells)
+    plan: TurnPlan,
+    ending: Ending,
+    heard: Heard,
+    *,
+    denials: tuple[PermissionDeniedEvent, ...],
+    duration_ms: int,
+    message_count: int,
 ) -> LastWords:
     """What is said of a turn that ended like this."""
     match ending:
@@ -35,7 +47,7 @@ def last_words(
                     model=model,
                     duration_ms=duration_ms,
                     tool_calls=heard.tool_calls,
-                    permission_denials=tuple(heard.denials),
+                    permission_denials=denials,
                     session_resume=plan.resume,
                     spending=heard.spending,
                 ),

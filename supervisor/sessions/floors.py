@@ -36,4 +36,6 @@ class Floors:
 
 
 def _works_in(row: WorkspaceRow, working_directory: PurePosixPath) -> bool:
+    if "folder" in row.damaged:
+        return True  # it may be any: damage loosens nothing
     return bool(row.folder) and working_directory.is_relative_to(PurePosixPath(row.folder))

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from supervisor.approvals.open_requests import TurnContext
+from supervisor.events.schema import PermissionDeniedEvent
 from supervisor.ids import SessionId, TurnId
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.runtimes.contract import Runtime, ToolGate
+from supervisor.runtimes.honeytokens import Honeytokens
 from supervisor.storage.sessions import SessionStore
 from supervisor.storage.turns import TurnStore
 from supervisor.storage.workspaces import WorkspaceStore
@@ -23,12 +25,23 @@ class GateTerms:
     level: TrustLevel
     as_seen_vault: str
     as_seen_cwd: str
+    as_seen_home: str | None = None
+    honeytokens: Honeytokens | None = None
+
+
+class TurnGate(ToolGate, Protocol):
+    """The gate of a turn, which keeps what it refused."""
+
+    @property
+    def denials(self) -> tuple[PermissionDeniedEvent, ...]:
+        """What was refused so far, in order; bounded."""
+        ...
 
 
 class GateMaker(Protocol):
     """Makes the gate of a turn."""
 
-    def __call__(self, terms: GateTerms) -> ToolGate:
+    def __call__(self, terms: GateTerms) -> TurnGate:
         """The gate of the turn that the terms name."""
         ...
 
@@ -56,5 +69,7 @@ class House:
     policy: Callable[[], CompiledPolicy]
     record: Callable[[str, SessionId, TurnId, dict[str, Any]], Awaitable[object]]
     """Enters something into the audit log: its kind, whose it is, what it was."""
+    void_grants: Callable[[SessionId, str], Awaitable[object]]
+    """Ends a session's grants, and says why."""
     sweep: Callable[[], Awaitable[object]]
     """Removes what is ours and in use by no turn; called after each one. Never raises."""

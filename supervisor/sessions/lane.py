@@ -2,10 +2,12 @@
 
 import asyncio
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 
 from supervisor.errors import SessionBusy
 from supervisor.events.schema import Event
 from supervisor.ids import SessionId, TurnId
+from supervisor.runtimes.honeytokens import Honeytokens
 from supervisor.sessions.turn import Say, Stop
 from supervisor.trust.levels import TrustLevel
 
@@ -19,11 +21,15 @@ class Lane:
     stop: Stop = field(default_factory=Stop)
     level: TrustLevel | None = None
     """The level it runs at; None while it is being prepared."""
+    cwd: PurePosixPath | None = None
+    """Where it works, relative to the vault; None while it is being prepared."""
     say: Say | None = None
     """Speaks for the turn while it plays."""
     is_ending: bool = False
     """Its terminal event is out: whoever read it may send the next message at once."""
     left: asyncio.Event = field(default_factory=asyncio.Event)
+    honeytokens: Honeytokens | None = None
+    """Those of the turn, while it plays: what comes in for it is looked at too."""
 
 
 class Lanes:

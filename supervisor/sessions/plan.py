@@ -23,6 +23,7 @@ from supervisor.gateway.access import Budget, ModelAccess
 from supervisor.ids import SessionId, TurnId
 from supervisor.policy.deny_list import DenyList
 from supervisor.runtimes.contract import RunPlan
+from supervisor.runtimes.honeytokens import Honeytokens
 from supervisor.sessions.memory import CHARS_PER_TOKEN, Earlier, with_earlier
 from supervisor.trust.floor import Floor, FloorSource
 from supervisor.trust.levels import TrustLevel
@@ -168,13 +169,14 @@ def check_model(model: str | None, globs: Sequence[str]) -> None:
         )
 
 
-def plan_turn(
+def plan_turn(  # noqa: PLR0913  (all that a plan is made of)
     *,
     turn_id: TurnId,
     message: Message,
     facts: SessionFacts,
     trust: Trust,
     terms: Terms,
+    honeytokens: Honeytokens | None = None,
 ) -> TurnPlan:
     """The plan of one turn. Raises InvalidRequest for a message that can't be sent."""
     said = _prompt(message, is_first=facts.message_count == 0)
@@ -192,6 +194,7 @@ def plan_turn(
             access=_access(terms, facts),
             model=message.model,
             system_prompt=message.system_prompt,
+            honeytokens=honeytokens,
         ),
         trust=trust,
         workspace=facts.workspace,

@@ -19,7 +19,6 @@ from supervisor.errors import (
 from supervisor.events.schema import (
     Event,
     IsolationEvent,
-    PermissionDeniedEvent,
     Spending,
     TextEvent,
     ToolUseEvent,
@@ -27,10 +26,9 @@ from supervisor.events.schema import (
 )
 from supervisor.runtimes.contract import Receipt, Run, RunResult, Runtime, ToolGate
 from supervisor.sessions.ahead import ahead
+from supervisor.sessions.alarm import Alarm
 from supervisor.sessions.plan import TurnPlan
 
-_DENIALS: Final = 100
-"""As many are repeated in the turn's ending; each was an event of its own."""
 _PARTIAL_CHARS: Final = 1024 * 1024
 _UNAUTHORISED: Final = frozenset({401, 403})
 
@@ -66,12 +64,13 @@ class Heard:
     """What was heard of a turn so far; the books that its ending is written from."""
 
     run: Run | None = None
+    has_message: bool = False
+    """The person's message has been told; before that there was no cage to hand it to."""
     has_ended: bool = False
     """The run has given its result; what is left to do is to clear away."""
     partial: list[str] = field(default_factory=list)
     partial_chars: int = 0
     tool_calls: int = 0
-    denials: list[PermissionDeniedEvent] = field(default_factory=list)
     spending: Spending = field(default_factory=Spending)
 
     @property
@@ -86,8 +85,8 @@ class Heard:
             self.partial_chars += len(event.delta)
         elif isinstance(event, ToolUseEvent):
             self.tool_calls += 1
-        elif isinstance(event, PermissionDeniedEvent) and len(self.denials) < _DENIALS:
-            self.denials.append(event)
+        elif isinstance(event, UserMessageEvent):
+            self.has_message = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +112,7 @@ class Stage:
     stop: Stop
     heard: Heard
     seconds: float
+    alarm: Alarm = field(default_factory=Alarm)
 
 
 async def perform(plan: TurnPlan, stage: Stage) -> Ending:
@@ -126,15 +126,23 @@ async def perform(plan: TurnPlan, stage: Stage) -> Ending:
     async with asyncio.TaskGroup() as group:
         play = group.create_task(_play(plan, stage))
         word = group.create_task(stage.stop.heard())
-        await asyncio.wait({play, word}, timeout=stage.seconds, return_when=asyncio.FIRST_COMPLETED)
+        alarm = group.create_task(stage.alarm.heard())
+        await asyncio.wait(
+            {play, word, alarm}, timeout=stage.seconds, return_when=asyncio.FIRST_COMPLETED
+        )
         asked_to_stop = word.done()
         # Once it has its result it clears away, in bounded time: cut off, it would leave things.
         cut_off = not play.done() and not heard.has_ended
         if cut_off:
-            if heard.run is not None:
+            if heard.run is not None and not alarm.done():
                 await heard.run.interrupt()
             play.cancel()
+            await stage.alarm.cause()
         word.cancel()
+        alarm.cancel()
+    ended = play.result() if not play.cancelled() else None
+    if trip := await stage.alarm.cause(ended):
+        return trip
     # An interrupted agent may still give a result, or an error: its end is that it was cut off.
     if not cut_off:
         return play.result()

@@ -21,11 +21,15 @@ async def world(tmp_path: Path) -> AsyncIterator[ApiWorld]:
         yield made
 
 
-async def test_health_says_that_it_lives_and_nothing_more(world: ApiWorld) -> None:
+async def test_health_says_that_it_lives_and_that_its_policy_is_in_force_and_nothing_more(
+    world: ApiWorld,
+) -> None:
     async with world.client(Authorization="") as client:
         said = (await client.get("/api/health")).json()
-    assert said.keys() == {"status", "timestamp", "version"}
+    assert said.keys() == {"status", "timestamp", "version", "policy"}
     assert said["status"] == "ok"
+    assert said["policy"]["hash"] == world.parts.policy.current.hash
+    assert said["policy"]["error"] is None
 
 
 async def test_ready_tells_each_check_and_what_is_left(world: ApiWorld) -> None:

@@ -19,7 +19,11 @@ pytestmark = [
 ]
 
 LOOK = prompt(
-    bash("ls -A /vault; cat /vault/notes/today.md; grep -c CANARY /vault/.env"),
+    # The denied name is only known as the command runs, so that the mask is what holds.
+    bash(
+        "ls -A /vault; cat /vault/notes/today.md;"
+        " f=$(ls -A /vault | grep ^.en); grep -c CANARY /vault/$f"
+    ),
     calls(("Read", {"file_path": "/vault/.env"})),
     step("ok"),
 )
@@ -52,7 +56,8 @@ async def start_elsewhere(house: ProcessHouse, **settings: str) -> Path:
 async def refused(house: ProcessHouse) -> Told:
     """Send a message; the agent got nothing to work on."""
     turn = await house.turn(LOOK)
-    assert {event["type"] for event in turn} <= {"session", "isolation", "error"}, turn
+    allowed = {"session", "isolation", "user_message", "error"}
+    assert {event["type"] for event in turn} <= allowed, turn
     return turn[-1]
 
 

@@ -28,7 +28,8 @@ def script(level: TrustLevel, folder: Path, *, third_after: float) -> str:
         made = [(("Write", {"file_path": name, "content": "granted"}),) for name in names]
         first, second, third = (calls(*each) for each in made)
     else:
-        first, second, third = (bash(f"printf granted >{name}") for name in names)
+        # Unset, so that nobody can tell what runs: that asks, within the vault too.
+        first, second, third = (bash(f"$UNSET printf granted >{name}") for name in names)
     look = bash(f"cat {' '.join(names)}") if level is TrustLevel.SANDBOXED else step("ok")
     return prompt(first, second, {**third, "delay_s": third_after}, look, step("ok"))
 
@@ -67,29 +68,27 @@ def all_three_ran(turn: Turn, level: TrustLevel, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("level", ASKING)
-async def test_three_requests_are_asked_and_all_three_answers_count(
-    level: TrustLevel, tmp_path: Path
-) -> None:
+async def test_three_requests_are_asked_and_all_three_answers_count(level: TrustLevel) -> None:
     async with a_house() as house:
-        turn = await granted_three_times(house, level, tmp_path, waits=0.6, third_after=1.0)
-        all_three_ran(turn, level, tmp_path)
+        folder = house.vault / "made"
+        folder.mkdir()
+        turn = await granted_three_times(house, level, folder, waits=0.6, third_after=1.0)
+        all_three_ran(turn, level, folder)
         second = await house.send(prompt(step("And on.")), session_id=turn.session_id)
         assert second.end["type"] == "done"
 
 
 @pytest.mark.slow
-async def test_more_than_a_minute_between_and_before_the_answers_changes_nothing(
-    tmp_path: Path,
-) -> None:
-    folders = {level: tmp_path / level.value for level in ASKING}
-    for folder in folders.values():
-        folder.mkdir()
+async def test_more_than_a_minute_between_and_before_the_answers_changes_nothing() -> None:
     slow_person = {"waits": LONG, "third_after": 0.5}
     slow_agent = {"waits": 0.5, "third_after": LONG}
     async with a_house(approval_seconds=300.0) as house:
+        folders = {level: house.vault / level.value for level in ASKING}
+        for folder in folders.values():
+            folder.mkdir()
         turns = await asyncio.gather(
             granted_three_times(house, ASKING[0], folders[ASKING[0]], **slow_person),
             granted_three_times(house, ASKING[1], folders[ASKING[1]], **slow_agent),
         )
-    for turn, level in zip(turns, ASKING, strict=True):
-        all_three_ran(turn, level, folders[level])
+        for turn, level in zip(turns, ASKING, strict=True):
+            all_three_ran(turn, level, folders[level])

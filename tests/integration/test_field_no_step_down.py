@@ -41,7 +41,7 @@ async def refused(house: House, mend: Mend) -> Told:
     escaped = house.root / "escaped"
     turn = await house.send(prompt(bash(f"touch {escaped}"), step("x")))
     assert turn.events[0]["trustLevel"] == "sandboxed"
-    assert set(turn.types) <= {"session", "error"}
+    assert turn.types == ["session", "user_message", "error"]
     assert not escaped.exists()
     assert turn.end["remedy"]
     assert turn.end["canRetry"] is True
@@ -118,7 +118,7 @@ async def test_an_engine_whose_socket_is_not_for_our_user() -> None:
         )
         escaped = house.root / "escaped"
         *before, told = await house.turn(prompt(bash(f"touch {escaped}"), step("x")))
-        assert [event["type"] for event in before] == ["session"]
+        assert [event["type"] for event in before] == ["session", "user_message"]
         assert not escaped.exists()
         assert told["code"] == "engine_unreachable", told
         assert "is not for this user" in told["error"]

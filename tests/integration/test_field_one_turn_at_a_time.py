@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import pytest
 
 from supervisor.errors import SessionBusy
-from supervisor.sessions.conversations import TurnStarted
+from supervisor.sessions.records import TurnStarted
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.house import House, Turn, is_a, prompt, step
 from tests.worlds.leftovers import left_of

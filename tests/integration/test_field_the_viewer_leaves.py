@@ -5,8 +5,10 @@ The documented rule: a turn belongs to the supervisor, not to a request.
 
 import asyncio
 import json
+import signal
 import socket
 import struct
+import sys
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
@@ -17,6 +19,7 @@ import pytest_asyncio
 
 from tests.worlds.house import bash, calls, prompt, step
 from tests.worlds.process_house import ProcessHouse, Told, a_process_house, is_a
+from tests.worlds.server import environment
 from tests.worlds.strict_sse import StrictParser
 
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
@@ -79,6 +82,35 @@ async def test_the_turn_runs_on_to_its_end_and_is_read_whole_later(house: Proces
     assert [event["seq"] for event in rest] == list(range(seen["seq"] + 1, rest[-1]["seq"] + 1))
     assert [e["content"] for e in rest if e["type"] == "tool_result"] == ["went on"]
     assert rest[-1]["type"] == "done"
+    await over(house, session_id, "done")
+
+
+async def test_a_terminal_client_that_is_killed_leaves_its_turn_to_go_on_and_be_read_whole(
+    house: ProcessHouse,
+) -> None:
+    message = prompt(bash("echo at it"), bash("sleep 2; echo went on"), step("All done."))
+    before = {row["session_id"] for row in house.rows()}
+    client = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "supervisor", "chat", message, "--trust", "sandboxed"),
+        env=environment(house.root, {"TRUSTFLOOR_URL": house.url, "TRUSTFLOOR_TOKEN": house.token}),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert client.stdout is not None
+    async with asyncio.timeout(60):
+        seen = b""
+        while b"went on" not in seen:  # the command that it is told of, not yet its result
+            seen += await client.stdout.read(4096)
+        client.kill()
+        assert await client.wait() == -signal.SIGKILL
+    (session_id,) = {row["session_id"] for row in house.rows()} - before
+    assert await is_active(house, session_id)
+    async with house.joined(session_id) as stream:
+        told = await stream.rest()
+    assert [event["seq"] for event in told] == list(range(1, len(told) + 1))
+    assert [e["content"] for e in told if e["type"] == "tool_result"] == ["at it", "went on"]
+    assert told[-1]["type"] == "done"
+    assert told[-1]["response"] == "All done."
     await over(house, session_id, "done")
 
 

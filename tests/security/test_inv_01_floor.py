@@ -21,6 +21,7 @@ LEVELS = list(TrustLevel)
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
 
 WHERE_AM_I = bash("test -e /run/trustfloor/marker && echo in-a-cage || echo on-the-host")
+TEXT = is_a("text")
 SLOW = prompt(step("word " * 20, chunks=20, chunk_delay_s=2.0))
 
 
@@ -165,6 +166,21 @@ async def test_a_floor_raised_during_a_turn_aborts_it_and_says_why(house: House)
     assert "workspace 'raised' demands at least sandboxed" in turn.end["message"]
     again = await asked_where(house, FULL, session_id=turn.session_id)
     assert ran_in_a_cage(again)
+
+
+async def test_a_floor_on_a_folder_holds_for_the_turn_in_it_though_its_name_was_moved_away(
+    house: House,
+) -> None:
+    """What counts is where the turn works, not what its session's folder leads to by now."""
+    (house.vault / "moved").mkdir()
+    turn = await house.send(SLOW, FULL, workspace="full", working_directory="moved", until=TEXT)
+    (house.vault / "moved").rename(house.vault / "moved away")
+    (house.vault / "moved").symlink_to("notes")
+    await house.parts.workspaces.put("folder", folder="moved", floor=SANDBOXED)
+    await house.parts.conversations.floors_changed()
+    await turn.go_on()
+    assert turn.end["type"] == "aborted"
+    assert "workspace 'folder' demands at least sandboxed" in turn.end["message"]
 
 
 async def test_a_session_made_stricter_during_its_turn_aborts_it_and_says_why(

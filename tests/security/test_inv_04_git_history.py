@@ -15,7 +15,9 @@ from tests.worlds.policy_world import SHIPPED, shipped_policy, verdict_on
 
 CANARY = "CANARY-committed-once"
 READ = (
-    "cd /vault; show() { git -c 'safe.directory=*' \"$@\" show HEAD:.env 2>&1; };"
+    # The name is found as it runs: what reading a command tells is the gate's matter.
+    "cd /vault; e=$(ls -A | grep nv);"
+    ' show() { git -c \'safe.directory=*\' "$@" show "HEAD:$e" 2>&1; };'
     " show; show -C web; show -C packed; show --git-dir=bare.git; show --git-dir=plainly-named;"
     " show --git-dir=copied; git -c 'safe.directory=*' -C web log -p 2>&1;"
     " for f in $(find /vault -path '*objects*' -type f); do"

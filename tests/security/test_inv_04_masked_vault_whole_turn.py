@@ -19,13 +19,24 @@ from tests.worlds.policy_world import SHIPPED, shipped_policy
 pytestmark = pytest.mark.engine
 
 CANARY = "CANARY-inv-04"
-SEARCH = (
-    "grep -rs --binary-files=text 'CANARY-[i]nv-04' /vault /tmp /home /run 2>/dev/null;"
-    " grep -rs --binary-files=text oat /vault/notes; find /vault -name '*.env*' -o -name '*.pem';"
-    " cat /vault/.env /vault/notes/.env /vault/keys/id_rsa /vault/moved/id_rsa 2>/dev/null;"
-    " dd if=/vault/.env bs=1k 2>/dev/null; readlink -f /vault/link /vault/notes/link;"
-    " cat /vault/link /vault/notes/link /vault/notes/hard.md 2>/dev/null; echo searched"
-)
+# Names are put together as it runs, so that only the kernel can keep files from being read. What a
+# file holds is printed if it is a secret or a note: the decoys are read, and not passed on.
+SEARCH = """python3 - <<'EOF'
+import os
+for top in ("/vault", "/tmp", "/home", "/run"):
+    for folder, _, names in os.walk(top, followlinks=True):
+        for name in names:
+            path = os.path.join(folder, name)
+            try:
+                content = open(path, "rb").read() if os.path.isfile(path) else b""
+            except OSError:
+                continue
+            if b"CANARY-" + b"inv-04" in content or "notes" in folder and b"oat" in content:
+                print(path, content)
+            elif content[:1] == b"\\0" and b"decoy" in content:
+                print("only a decoy:", path)
+print("searched")
+EOF"""
 
 
 def fill(vault: Path) -> None:
@@ -100,6 +111,8 @@ async def test_no_secret_is_seen_whatever_the_host_does_to_it_during_the_turn() 
         searches = [said for said in turn.results() if "searched" in said]
         assert len(searches) == len(CHANGES) + 1
         assert all("oat milk" in said for said in searches)  # the search does find what is there
+        for name in (".env", "keys/id_rsa", ".ssh/decoy"):
+            assert all(f"only a decoy: /vault/{name}\n" in said for said in searches)
         await appears_nowhere(house, CANARY, turn.session_id)
 
 

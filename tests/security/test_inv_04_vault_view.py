@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.runtimes.container.vault_view import VaultViews
+from supervisor.runtimes.honeytokens import Honeytokens
 from tests.worlds.engine_image import Cage, cage, tools_image_fixture  # noqa: F401
 from tests.worlds.vault import CANARY, Vault, make_vault, sample_deny_list, vault_fixture  # noqa: F401
 
@@ -24,7 +25,11 @@ Attack = Callable[[Path], object]
 def caged_view(image: str, vault: Vault, store: Path) -> Iterator[Cage]:
     """A container with the vault as a sandboxed turn sees it."""
     views = VaultViews(store, owner_home=lambda _uid: None)
-    view, _ = views.build(vault.root, "turn_1", sample_deny_list(), ())
+    honeytokens = Honeytokens(b"this turn's")
+    view, report = views.build(
+        vault.root, "turn_1", sample_deny_list(), (), honeytokens=honeytokens
+    )
+    assert report.decoys > 0
     try:
         with cage(image, "--mount", f"type=bind,source={view},target=/vault,readonly") as opened:
             yield opened

@@ -148,6 +148,9 @@ MISBEHAVIOUR = [
     ("huge_totals", "done", set()),
     ("wrong_types", "done", {"bad_transcript", "unasked_answer"}),
     ("results_for_ever", "done", set()),
+    ("output_kept_by_a_child", "done", set()),
+    ("closed_output", "error", set()),
+    ("closed_streams", "error", set()),
     ("exit_ok", "error", set()),
     ("exit_7", "error", set()),
     ("exit_in_the_middle", "error", {"not_json"}),
@@ -238,6 +241,16 @@ async def test_while_one_floods_another_session_is_served(world: World) -> None:
     await house.parts.conversations.abort(flood.session_id, "enough")
     await flood.go_on()
     assert flood.end["type"] == "aborted"
+
+
+@pytest.mark.parametrize("mode", ["closed_output", "closed_streams"])
+async def test_one_that_closes_its_output_and_lives_on_is_ended_long_before_the_turns_limit(
+    world: World, mode: str
+) -> None:
+    turn = await watched(world.house, mode)
+    assert turn.events[-1]["code"] == "agent_process_failed", turn.events[-1]
+    assert turn.events[-1]["error"] == "the agent closed its output and ran on"
+    assert turn.events[-1]["partialResponse"] == "my last words"
 
 
 async def test_an_exit_is_told_with_its_last_complaint_made_printable(world: World) -> None:

@@ -83,16 +83,14 @@ async def test_control_without_the_deny_list_the_same_attempts_open_it(
 
 async def test_a_yes_to_a_call_does_not_cover_what_its_path_has_become(tmp_path: Path) -> None:
     async with a_house() as house:
-        target = house.vault / "notes" / "innocent"
-        target.mkdir()
-        ask = bash(f"cat {target}/*")
+        target = house.vault / "notes" / "innocent.md"
+        target.write_text("nothing yet\n")
+        ask = bash(f"env; cat {target}")
         turn = await house.send(
             prompt(ask, step("ok")), TrustLevel.VAULT, until=is_a("permission_request")
         )
-        target.rmdir()
-        target.symlink_to(house.vault / ".ssh")
-        (house.vault / ".ssh").mkdir()
-        (house.vault / ".ssh" / "config").write_text(SECRET)
+        target.unlink()
+        target.symlink_to(house.vault / ".env")
         await house.parts.approvals.answer(turn.end["id"], "granted")
         await turn.go_on()
         assert SECRET not in repr(turn.events)
@@ -101,7 +99,7 @@ async def test_a_yes_to_a_call_does_not_cover_what_its_path_has_become(tmp_path:
 
 async def test_control_a_yes_to_what_stayed_the_same_does_run() -> None:
     async with a_house() as house:
-        ask = bash(f"cat {house.vault}/notes/*")
+        ask = bash(f"env; cat {house.vault}/notes/*")
         turn = await house.send(
             prompt(ask, step("ok")), TrustLevel.VAULT, until=is_a("permission_request")
         )

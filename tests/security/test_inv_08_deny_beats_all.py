@@ -8,9 +8,10 @@ import pytest
 from supervisor.gate.facts import fetch_facts
 from supervisor.policy.call import Allow, Deny, Verdict
 from supervisor.policy.compile import compile_policy
-from supervisor.policy.compiled import Answer, Category, CompiledPolicy
+from supervisor.policy.compiled import Category, CompiledPolicy
 from supervisor.policy.decide import decide
 from supervisor.policy.schema import read_document
+from supervisor.policy.tool_rules import Answer
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.policy_world import SHIPPED, call, make_vault, shipped_policy, verdict_on
 

@@ -15,6 +15,8 @@ from pydantic import SecretStr
 
 from supervisor.api.main import make_api
 from supervisor.api.parts import Parts
+from supervisor.approvals.granting import Granting
+from supervisor.approvals.grants import GrantBook
 from supervisor.approvals.pending import Approvals, TurnContext
 from supervisor.approvals.questions import Questions
 from supervisor.events.log import EventLog, EventRecord
@@ -26,11 +28,14 @@ from supervisor.events.schema import (
     SessionResume,
     TextEvent,
 )
+from supervisor.gate.policy_files import PolicySource
 from supervisor.ids import SessionId, TurnId, new_session_id, new_turn_id
+from supervisor.observability.audit import AuditLog
 from supervisor.observability.health import Check, Readiness
-from supervisor.sessions.conversations import MessageRequest, TurnStarted
+from supervisor.sessions.records import MessageRequest, TurnStarted
 from supervisor.settings import Settings
 from supervisor.storage.database import Database
+from supervisor.storage.grants import GrantStore
 from supervisor.storage.session_row import NewSession
 from supervisor.storage.sessions import SessionStore
 from supervisor.storage.timestamp import SystemClock
@@ -164,18 +169,24 @@ async def api_world(
     async with (
         Database(folder / "sessions.db") as db,
         EventLog(folder / "events.db") as log,
+        AuditLog(folder / "audit.jsonl") as audit,
     ):
         sessions = SessionStore(db)
         turns = PlayedByTheTest(log, sessions)
+        approvals = Approvals(lambda turn: _Sink(log, turn), SystemClock())
+        grants = GrantBook(GrantStore(db), audit.append, SystemClock())
         parts = Parts(
             settings=settings,
             token=SecretStr(TOKEN),
             conversations=turns,
             log=log,
-            approvals=Approvals(lambda turn: _Sink(log, turn), SystemClock()),
+            approvals=approvals,
             questions=Questions(lambda turn: _Sink(log, turn), SystemClock()),
+            granting=Granting(approvals, grants),
+            grants=grants,
             sessions=sessions,
             workspaces=WorkspaceStore(db),
+            policy=PolicySource(settings.policies),
             readiness=_all_well,
         )
         api = make_api(parts, heartbeat_seconds=heartbeat_seconds)

@@ -109,6 +109,24 @@ class Agent:
         text("polite")
         result("polite")
 
+    def do_closed_output(self) -> None:
+        text("my last words")
+        os.close(1)
+        time.sleep(600)
+
+    def do_closed_streams(self) -> None:
+        text("my last words")
+        os.closerange(0, 3)
+        time.sleep(600)
+
+    def do_output_kept_by_a_child(self) -> None:
+        if os.fork() == 0:
+            time.sleep(9)
+            result("said by a child")
+            os._exit(0)
+        os.close(1)
+        time.sleep(600)
+
     def do_forged_events(self) -> None:
         turn = {"session_id": self.session, "turn_id": "turn_forged", "seq": 1}
         say(type="session", trustLevel="full", workspace="default", **turn)

@@ -1,4 +1,4 @@
-"""A runner image whose CLI is hostile: the real image with `hostile_cli.py` in the CLI's place.
+"""Runner images that misbehave: the real one with a program of ours in one's place.
 
 Built once for each content, from what is on this machine, without a network. A test chooses what
 the program does by the turn's system prompt: `hostile("forged_events")`.
@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from supervisor.runtimes.container.engine import RUNNER_IMAGE
-from supervisor.runtimes.container.spec import CLI
+from supervisor.runtimes.container.spec import CLI, ENTRYPOINT
 
 PROGRAM = Path(__file__).with_name("hostile_cli.py")
 INTERPRETER = b"#!/usr/bin/python3 -IBS\n"
@@ -38,17 +38,27 @@ def docker(*arguments: str, check: bool = True) -> str:
 
 
 def hostile_image() -> str:
-    """The image's name; built if this content isn't there yet."""
+    """The image whose CLI is `hostile_cli.py`; its name."""
+    return _with("hostile", CLI, INTERPRETER + PROGRAM.read_bytes())
+
+
+def broken_image(entry: str) -> str:
+    """An image whose entry program is this text; its name."""
+    return _with("broken", ENTRYPOINT[-1], entry.encode())
+
+
+def _with(kind: str, place: str, program: bytes) -> str:
+    """The real image with a program in that place; built if this content isn't there yet."""
     runner = docker("image", "inspect", "--format", "{{.Id}}", RUNNER_IMAGE)
-    program = INTERPRETER + PROGRAM.read_bytes()
     content = hashlib.sha256(runner.encode() + program).hexdigest()[:16]
-    name = f"trustfloor-test/hostile:{content}"
+    name = f"trustfloor-test/{kind}:{content}"
     if docker("image", "inspect", name, check=False) in ("", "[]"):
         with tempfile.TemporaryDirectory(prefix="trustfloor-test-") as folder:
-            cli = Path(folder) / "claude"
-            cli.write_bytes(program)
-            cli.chmod(0o755)
-            cli.with_name("Dockerfile").write_text(f"FROM {RUNNER_IMAGE}\nCOPY claude {CLI}\n")
+            file = Path(folder) / "program"
+            file.write_bytes(program)
+            file.chmod(0o755)
+            recipe = f"FROM {RUNNER_IMAGE}\nCOPY program {place}\n"
+            file.with_name("Dockerfile").write_text(recipe)
             docker("build", "--network", "none", "--quiet", "--tag", name, folder)
     return name
 

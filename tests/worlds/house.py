@@ -24,7 +24,7 @@ from supervisor.events.replay import subscribe
 from supervisor.gateway.admission import Admitted
 from supervisor.gateway.proxy import Proxy
 from supervisor.ids import SessionId
-from supervisor.sessions.conversations import MessageRequest, TurnStarted
+from supervisor.sessions.records import MessageRequest, TurnStarted
 from supervisor.settings import Settings
 from supervisor.trust.levels import TrustLevel
 

@@ -25,6 +25,8 @@ from supervisor.runtimes.display import last_line
 
 WAIT_SECONDS: Final = 8.0
 
+OUTPUT_CLOSED: Final = 191
+"""The entry's exit code for a CLI that ran on when nobody held the output any more."""
 ENDED_BY_SIGNAL: Final = 192
 """The entry's exit code for a CLI that a signal ended is this and the signal."""
 
@@ -97,7 +99,9 @@ def judge_death(
         )
     if code == _PID_1_KILLED:
         return SandboxKilled("the sandbox was killed from outside", remedy=_AGAIN)
-    if code > ENDED_BY_SIGNAL:
+    if code == OUTPUT_CLOSED:
+        what = "the agent closed its output and ran on"
+    elif code > ENDED_BY_SIGNAL:
         what = f"the agent process was ended inside the sandbox by {_signal(code)}"
     else:
         what = f"the agent process ended with status {code}"

@@ -26,6 +26,7 @@ from supervisor.runtimes.container.channel import ContainerChannel
 from supervisor.runtimes.container.engine import ContainerId, Engine
 from supervisor.runtimes.container.spec import (
     CLI,
+    ENVIRONMENT,
     HOME,
     TURN_FOLDER,
     VAULT,
@@ -38,14 +39,12 @@ from supervisor.runtimes.container.turn_view import TurnView
 from supervisor.runtimes.container.vault_view import VaultViews, ViewReport
 from supervisor.runtimes.container.verify import shortfalls
 from supervisor.runtimes.contract import Receipt, RunPlan, ToolGate
-from supervisor.runtimes.turn_folder import TurnFolder, turn_folder
+from supervisor.runtimes.turn_folder import TurnFolder, door_for, turn_folder
 
 _RECEIPT_SECONDS: Final = 10.0
 _REMOVAL_SECONDS: Final = 8.5
 A = TypeVar("A")
 B = TypeVar("B")
-
-_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +67,7 @@ class ContainerRuntime:
     """Runs each turn in a container of its own."""
 
     as_seen_vault: str | None = VAULT
+    as_seen_home: str | None = HOME
 
     def __init__(
         self,
@@ -92,14 +92,7 @@ class ContainerRuntime:
                 stack.enter_async_context(turn_folder(self._sandboxes.turns, plan)),
                 self._engine.image_id(self._sandboxes.image),
             )
-            door = await stack.enter_async_context(
-                self._gateway.open_door(
-                    session_id=plan.session_id,
-                    turn_id=plan.turn_id,
-                    access=plan.access,
-                    socket_path=folder.model_socket,
-                )
-            )
+            door = await stack.enter_async_context(door_for(self._gateway, plan, folder))
             view = await stack.enter_async_context(self._view(plan))
             spec = self._spec(plan, folder, view.folder, image)
             container = await stack.enter_async_context(self._container(spec, view))
@@ -239,6 +232,7 @@ def _view_facts(report: ViewReport) -> dict[str, object]:
         "directories": report.directories,
         "symlinks": report.symlinks,
         "hidden": report.hidden,
+        "decoys": report.decoys,
         "omitted": dict(report.omitted),
     }
 
@@ -263,9 +257,7 @@ def _start_line(plan: RunPlan, places: Places) -> StartLine:
         argv=tuple(arguments(plan, places)),
         cwd=str(places.cwd),
         env={
-            "HOME": HOME,
-            "LANG": "C.UTF-8",
-            "PATH": _PATH,
+            **ENVIRONMENT,
             "SHELL": "/bin/bash",
             "USER": "agent",
             **environment(places),

@@ -4,8 +4,10 @@ There is no door for extra options: what is not a field here can't be asked of t
 reviews the cage reads `as_api`, and `verify.py` for what must be found in the engine's answer.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from types import MappingProxyType
 from typing import Any, Final
 
 from supervisor.ids import InstanceId, SessionId, TurnId
@@ -28,13 +30,16 @@ ENTRYPOINT: Final = (
     "/opt/trustfloor/runner_image/entry.py",
 )
 
-ENVIRONMENT: Final = (
-    "HOME=/home/agent",
-    "LANG=C.UTF-8",
-    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+ENVIRONMENT: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "HOME": HOME,
+        "LANG": "C.UTF-8",
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    }
 )
-"""The container's own environment. What the CLI gets comes later, in the start line: what stands
-here is in `docker inspect` and in /proc/1/environ, so nothing that is worth hiding may."""
+"""The container's own environment, and what the CLI's begins with; the rest of that comes later, in
+the start line. What stands here is in `docker inspect` and in /proc/1/environ: nothing that is
+worth hiding may."""
 
 LABEL_INSTANCE: Final = "trustfloor.instance"
 LABEL_TURN: Final = "trustfloor.turn"
@@ -121,7 +126,7 @@ class ContainerSpec:
             "User": AGENT_USER,
             "Hostname": HOSTNAME,
             "WorkingDir": "/",
-            "Env": list(ENVIRONMENT),
+            "Env": environment_entries(),
             "Labels": dict(self.labels),
             "OpenStdin": True,
             "StdinOnce": True,
@@ -222,9 +227,14 @@ def labels(
     )
 
 
+def environment_entries() -> list[str]:
+    """The container's environment as the engine takes it and reports it."""
+    return [f"{name}={value}" for name, value in ENVIRONMENT.items()]
+
+
 def environment_names() -> frozenset[str]:
     """The variables that a sandbox may have before the CLI is started."""
-    return frozenset(each.partition("=")[0] for each in ENVIRONMENT)
+    return frozenset(ENVIRONMENT)
 
 
 def _writable(size: int, *options: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from supervisor.errors import VaultUnavailable
 from supervisor.ids import TurnId
+from supervisor.policy.deny_list import DenyList
 from supervisor.runtimes.container.vault_view import VaultViews, ViewReport
 from supervisor.runtimes.contract import RunPlan
 
@@ -23,10 +24,12 @@ class TurnView:
         self._turn = turn
         self._stop = threading.Event()
         self._filling: asyncio.Future[ViewReport] | None = None
+        self._deny_list = DenyList(())
         self._discarded = False
 
     def begin(self, plan: RunPlan, own_files: Collection[Path]) -> None:
         """Start to fill it with the vault as it is now."""
+        self._deny_list = plan.deny_list
         self._filling = asyncio.ensure_future(
             asyncio.to_thread(
                 self._views.fill,
@@ -35,6 +38,7 @@ class TurnView:
                 plan.deny_list,
                 own_files,
                 self._stop,
+                honeytokens=plan.honeytokens,
             )
         )
 
@@ -42,7 +46,9 @@ class TurnView:
         """Wait until it is filled. Raises VaultUnavailable, also if it doesn't hold `cwd`."""
         assert self._filling is not None  # noqa: S101  (begun by whoever made it)
         report = await asyncio.shield(self._filling)
-        if not await asyncio.to_thread((self.folder / cwd).is_dir):
+        # A denied folder has a decoy in its place, which is no place to work in.
+        denied = self._deny_list.match(str(cwd)) is not None
+        if denied or not await asyncio.to_thread((self.folder / cwd).is_dir):
             raise VaultUnavailable(
                 "the session's working directory isn't in what the sandbox may see",
                 where=str(cwd),

@@ -19,9 +19,10 @@ from pathlib import Path
 from supervisor.errors import VaultUnavailable
 from supervisor.policy.deny_list import DenyList
 from supervisor.runtimes.container.view_fill import FOLDER_MODE, Filling
-from supervisor.runtimes.container.view_open import OWNER_MAY_ENTER, open_quietly
 from supervisor.runtimes.container.view_scan import Scan, Scanner
 from supervisor.runtimes.container.view_store import ObjectStore
+from supervisor.runtimes.honeytokens import Honeytokens
+from supervisor.runtimes.quiet_open import OWNER_MAY_ENTER, open_quietly
 
 GIBIBYTE = 1 << 30
 WEEK_SECONDS = 7 * 24 * 3600.0
@@ -36,7 +37,8 @@ class ViewReport:
     """What a view holds and what it doesn't; counts, never names.
 
     `hidden` are entries that the deny list, or being ours, keeps out (a folder counts once), hard
-    links to such included. `omitted` are others, by cause. `bytes_copied` is what was new.
+    links to such included; of these, so many have a decoy in their place (`decoys`). `omitted` are
+    others, by cause. `bytes_copied` is what was new.
     """
 
     files: int
@@ -46,6 +48,7 @@ class ViewReport:
     omitted: Mapping[str, int]
     bytes_copied: int
     objects_reused: int
+    decoys: int = 0
 
 
 def home_of(uid: int) -> Path | None:
@@ -102,36 +105,41 @@ class VaultViews:
             raise self._explained(error) from error
         return target
 
-    def build(
+    def build(  # noqa: PLR0913  (all that a view is made of)
         self,
         vault: Path,
         name: str,
         deny_list: DenyList,
         own_files: Collection[Path],
         stop: threading.Event | None = None,
+        *,
+        honeytokens: Honeytokens | None = None,
     ) -> tuple[Path, ViewReport]:
         """Make the view `name` of the vault as it is now; returns its folder and what is in it.
 
+        `honeytokens` make decoys for what the deny list hides; None: it is absent.
         Raises VaultUnavailable if the vault can't be read, there is no room, or `stop` was set;
         then nothing of the view is left.
         """
         target = self.reserve(name)
-        return target, self.fill(vault, name, deny_list, own_files, stop)
+        return target, self.fill(vault, name, deny_list, own_files, stop, honeytokens=honeytokens)
 
-    def fill(
+    def fill(  # noqa: PLR0913  (all that a view is made of)
         self,
         vault: Path,
         name: str,
         deny_list: DenyList,
         own_files: Collection[Path],
         stop: threading.Event | None = None,
+        *,
+        honeytokens: Honeytokens | None = None,
     ) -> ViewReport:
         """Fill the folder that was reserved for the view; otherwise as `build`."""
         target = self._path(name)
         try:
             with _opened_vault(vault) as vault_fd:
                 scan = self._scan(vault, vault_fd, deny_list, own_files, stop)
-                return self._fill_or_make_room(vault_fd, scan, target, stop)
+                return self._fill_or_make_room(vault_fd, scan, target, honeytokens, stop)
         except OSError as error:
             self.discard(name)
             raise self._explained(error) from error
@@ -152,16 +160,21 @@ class VaultViews:
         return scanner.scan(own_files, self._store, home, str(vault.absolute()))
 
     def _fill_or_make_room(
-        self, vault_fd: int, scan: Scan, target: Path, stop: threading.Event | None
+        self,
+        vault_fd: int,
+        scan: Scan,
+        target: Path,
+        honeytokens: Honeytokens | None,
+        stop: threading.Event | None,
     ) -> ViewReport:
         try:
-            return self._fill(vault_fd, scan, target, stop)
+            return self._fill(vault_fd, scan, target, honeytokens, stop)
         except OSError as error:
             if error.errno not in _NO_ROOM:
                 raise
         self._objects.prune(all_unused=True)
         try:
-            return self._fill(vault_fd, scan, target, stop)
+            return self._fill(vault_fd, scan, target, honeytokens, stop)
         except OSError as error:
             if error.errno not in _NO_ROOM:
                 raise
@@ -175,10 +188,20 @@ class VaultViews:
             ) from error
 
     def _fill(
-        self, vault_fd: int, scan: Scan, target: Path, stop: threading.Event | None
+        self,
+        vault_fd: int,
+        scan: Scan,
+        target: Path,
+        honeytokens: Honeytokens | None,
+        stop: threading.Event | None,
     ) -> ViewReport:
         filling = Filling(
-            vault_fd, scan, self._objects, max_file_bytes=self._max_file_bytes, stop=stop
+            vault_fd,
+            scan,
+            self._objects,
+            max_file_bytes=self._max_file_bytes,
+            honeytokens=honeytokens,
+            stop=stop,
         )
         try:
             filling.into(target)
@@ -193,6 +216,7 @@ class VaultViews:
             omitted=dict(scan.omitted + filling.omitted),
             bytes_copied=filling.bytes_copied,
             objects_reused=filling.objects_reused,
+            decoys=filling.decoys,
         )
 
     def _explained(self, error: OSError) -> VaultUnavailable:

@@ -133,7 +133,7 @@ def _tmpfs(spec: ContainerSpec, value: Any) -> bool:
 
 
 def _environment(_spec: ContainerSpec, value: Any) -> bool:
-    return sorted(value) == sorted(cage.ENVIRONMENT)
+    return sorted(value) == sorted(cage.environment_entries())
 
 
 def _labels(spec: ContainerSpec, value: Any) -> bool:

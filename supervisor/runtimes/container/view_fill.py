@@ -13,16 +13,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from supervisor.runtimes.container.view_open import (
+from supervisor.runtimes.container.view_scan import Scan, seen_of
+from supervisor.runtimes.container.view_store import YOUNG_NS, ObjectStore
+from supervisor.runtimes.container.view_tree import Folder, Seen
+from supervisor.runtimes.honeytokens import DECOY_NAME, Honeytokens
+from supervisor.runtimes.quiet_open import (
     check_stop,
     open_quietly,
     opened_folder,
     raise_shortage,
     why_left_out,
 )
-from supervisor.runtimes.container.view_scan import Scan, seen_of
-from supervisor.runtimes.container.view_store import YOUNG_NS, ObjectStore
-from supervisor.runtimes.container.view_tree import Folder, Seen
 
 _ATTEMPTS = 3
 FOLDER_MODE = 0o755
@@ -35,22 +36,24 @@ _TARGET = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 class Filling:
     """The making of one view; `into` is called once. The counts are right also after a failure."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (all that a view is made of)
         self,
         vault_fd: int,
         scan: Scan,
         objects: ObjectStore,
         *,
         max_file_bytes: int,
+        honeytokens: Honeytokens | None = None,
         stop: threading.Event | None = None,
     ) -> None:
+        self._honeytokens = honeytokens
         self._vault_fd = vault_fd
         self._scan = scan
         self._objects = objects
         self._max_file_bytes = max_file_bytes
         self._stop = stop
         self._objects_fd = -1
-        self.files = self.directories = self.symlinks = self.hidden = 0
+        self.files = self.directories = self.symlinks = self.hidden = self.decoys = 0
         self.bytes_copied = self.objects_reused = 0
         self.omitted: Counter[str] = Counter()
 
@@ -88,12 +91,24 @@ class Filling:
             with self._counting_trouble():
                 os.symlink(text, name, dir_fd=view_fd)
                 self.symlinks += 1
+        self._put_decoys(folder, view_fd)  # where there are too many, the upper ones come first
         for name, child in folder.folders.items():
             with self._counting_trouble():
                 os.mkdir(name, 0o700, dir_fd=view_fd)
                 self.directories += 1
                 with opened_folder(name, view_fd) as child_fd:
                     self._fill(child, child_fd)
+
+    def _put_decoys(self, folder: Folder, view_fd: int) -> None:
+        if self._honeytokens is None:
+            return
+        above = "".join(f"{part}/" for part in folder.parts)
+        for name, is_folder in folder.decoys.items():
+            content = self._honeytokens.decoy(above + name)
+            if content:
+                with self._counting_trouble():
+                    _put_decoy(view_fd, name, content, is_folder=is_folder)
+                    self.decoys += 1
 
     @contextmanager
     def _counting_trouble(self) -> Iterator[None]:
@@ -210,3 +225,19 @@ class Filling:
         if not is_young and count == found.st_size and seen_of(after) == state:
             self._objects.take(name, view_fd, self._objects_fd, state)
         return None
+
+
+def _put_decoy(view_fd: int, name: str, content: bytes, *, is_folder: bool) -> None:
+    """Put a decoy where a denied file was; in the place of a folder, a folder with one in it."""
+    if is_folder:
+        os.mkdir(name, 0o700, dir_fd=view_fd)
+        with opened_folder(name, view_fd) as folder_fd:
+            os.fchmod(folder_fd, FOLDER_MODE)
+            _put_decoy(folder_fd, DECOY_NAME, content, is_folder=False)
+        return
+    target = os.open(name, _TARGET, 0o600, dir_fd=view_fd)
+    try:
+        os.write(target, content)
+        os.fchmod(target, _FILE_MODE)
+    finally:
+        os.close(target)

@@ -14,15 +14,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from supervisor.policy.deny_list import DenyList
-from supervisor.runtimes.container.view_open import (
+from supervisor.runtimes.container.view_tree import Folder, LinkRule, Seen
+from supervisor.runtimes.denied_inodes import MAX_DEPTH, Denied, inode_of
+from supervisor.runtimes.inode import Inode
+from supervisor.runtimes.mounts import mount_points_below
+from supervisor.runtimes.quiet_open import (
     OWNER_MAY_ENTER,
     check_stop,
     opened_folder,
     trouble_with_one,
     why_left_out,
 )
-from supervisor.runtimes.container.view_secrets import MAX_DEPTH, Denied, inode_of
-from supervisor.runtimes.container.view_tree import Folder, Inode, LinkRule, Seen
 
 
 @dataclass
@@ -122,11 +124,12 @@ class Scanner:
         is_file = stat.S_ISREG(mode)
         if is_file and found.st_nlink > 1:
             self._denied.names_met[inode_of(found)] += 1
-        if (
-            self._deny_list.match_entry(name, relative) is not None
-            or (found.st_dev, found.st_ino) in self._own
-        ):
+        is_own = (found.st_dev, found.st_ino) in self._own
+        if is_own or self._deny_list.match_entry(name, relative) is not None:
             self._hide(at, name, found)
+            if not is_own:
+                # By its name alone: a plain name that leads to a secret would be read in good faith
+                at.folder.decoys[name] = stat.S_ISDIR(mode)
         elif found.st_dev != self._denied.device or relative in self._mounts:
             self._scan.omitted["other_mount"] += 1
         elif is_file:
@@ -196,24 +199,3 @@ def seen_of(found: os.stat_result) -> Seen:
         bool(found.st_mode & stat.S_IXUSR),
         found.st_nlink,
     )
-
-
-def mount_points_below(vault: str) -> frozenset[str]:
-    """The mount points below the vault, relative to it (proc_pid_mountinfo(5)).
-
-    The device number alone doesn't show them: a bind mount of a folder of the same file system has
-    the vault's own.
-    """
-    prefix = os.fsencode(vault.rstrip("/") + "/")
-    below: set[str] = set()
-    for line in Path("/proc/self/mountinfo").read_bytes().splitlines():
-        point = _unescape(line.split(b" ")[4])
-        if point.startswith(prefix) and point != prefix:
-            below.add(os.fsdecode(point[len(prefix) :]))
-    return frozenset(below)
-
-
-def _unescape(point: bytes) -> bytes:
-    for escaped, plain in ((b"\\040", b" "), (b"\\011", b"\t"), (b"\\012", b"\n")):
-        point = point.replace(escaped, plain)
-    return point.replace(b"\\134", b"\\")

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-Inode = tuple[int, int]
-"""Device and inode number: what a file is, whatever its names are."""
+from supervisor.runtimes.inode import Inode
 
 MAX_LINK_HOPS = 40
 """As many links as the kernel follows in one look-up (path_resolution(7))."""
@@ -34,7 +33,10 @@ class Seen(NamedTuple):
 
 @dataclass(slots=True)
 class Folder:
-    """One folder: what of it may be shown, and the names that must not be (`hidden`)."""
+    """One folder: what of it may be shown, and the names that must not be (`hidden`).
+
+    `decoys` are hidden names whose place is shown all the same, each with whether it is a folder.
+    """
 
     name: str
     parent: "Folder | None"
@@ -43,6 +45,7 @@ class Folder:
     folders: "dict[str, Folder]" = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
     hidden: set[str] = field(default_factory=set)
+    decoys: dict[str, bool] = field(default_factory=dict)
 
     @property
     def parts(self) -> tuple[str, ...]:

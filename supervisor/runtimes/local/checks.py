@@ -1,12 +1,12 @@
 """What `doctor` and health say of the CLI that in-process turns run."""
 
 import os
-import shutil
 from pathlib import Path
 
 import claude_agent_sdk
 
 from supervisor.observability.health import Check
+from supervisor.runtimes.local.availability import vault_cage_available
 
 
 def bundled_cli() -> Path:
@@ -26,10 +26,17 @@ def local_checks() -> tuple[Check, ...]:
             detail="the SDK's package has no CLI for this machine",
             remedy="run scripts/setup again on a supported platform",
         )
-    bubblewrap = "installed" if shutil.which("bwrap") else "not installed"
-    confinement = Check(
+    return found, _confinement()
+
+
+def _confinement() -> Check:
+    cage = vault_cage_available()
+    if cage.works:
+        return Check("vault confinement", ok=True, detail=f"by {cage.detail}")
+    return Check(
         "vault confinement",
         ok=None,
-        detail=f"no OS sandbox at `vault` yet, so Bash always asks (bwrap is {bubblewrap})",
+        detail=f"no OS sandbox at `vault`, so Bash always asks: {cage.detail}",
+        remedy="install bubblewrap (Debian package bubblewrap), allow user namespaces, and"
+        " restart the supervisor",
     )
-    return found, confinement

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import PurePosixPath
 from typing import Final
@@ -24,6 +24,20 @@ class ProcessChannel:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
         self._stderr_tail = b""
+
+    @property
+    def pid(self) -> int:
+        """The child's number."""
+        return self._process.pid
+
+    async def first_line(self) -> bytes:
+        """Its output's first line, before `chunks` is begun; empty if there is none.
+
+        Raises ValueError if it is longer than the limit it was started with.
+        """
+        stdout = self._process.stdout
+        assert stdout is not None  # noqa: S101  (started with a pipe)
+        return await stdout.readline()
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Its output, until it closes."""
@@ -84,11 +98,17 @@ class ProcessChannel:
 
 @asynccontextmanager
 async def local_process(
-    command: Sequence[str], environment: Mapping[str, str], cwd: PurePosixPath
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    cwd: PurePosixPath,
+    *,
+    pass_fds: Collection[int] = (),
+    line_bytes: int = _CHUNK,
 ) -> AsyncIterator[ProcessChannel]:
     """Start a child in its own session; leaving the block ends its whole process group.
 
-    Raises AgentProcessFailed if it can't be started.
+    `pass_fds` are descriptors that it gets under the same numbers. Raises
+    AgentProcessFailed if it can't be started.
     """
     try:
         process = await asyncio.create_subprocess_exec(
@@ -99,6 +119,8 @@ async def local_process(
             env=dict(environment),
             cwd=str(cwd),
             start_new_session=True,
+            pass_fds=tuple(pass_fds),
+            limit=line_bytes,
         )
     except OSError as error:
         raise AgentProcessFailed(

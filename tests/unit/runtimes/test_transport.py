@@ -1,14 +1,17 @@
 """The transport: a container that says more than anyone reads is stopped by back-pressure."""
 
 import asyncio
+import contextlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path, PurePosixPath
 
 import pytest
 
-from supervisor.errors import AgentProcessFailed
+from supervisor.errors import AgentProcessFailed, HoneytokenTripped
+from supervisor.events.schema import TextEvent
 from supervisor.ids import SessionId
+from supervisor.runtimes.honeytokens import Honeytokens, Trip
 from supervisor.runtimes.transcript import TranscriptFile
 from supervisor.runtimes.transport import ChannelTransport
 from supervisor.runtimes.wire import Wire
@@ -90,3 +93,90 @@ async def test_one_that_owes_nothing_has_just_ended(tmp_path: Path) -> None:
     )
     assert [frame async for frame in transport.read_messages()] == []
     assert await transport.said.get() is None
+
+
+class Saying(Brief):
+    """A channel whose process says these pieces and ends."""
+
+    def __init__(self, *pieces: bytes) -> None:
+        super().__init__(b"")
+        self.pieces = pieces
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        for piece in self.pieces:
+            yield piece
+
+
+def delta(text: str) -> bytes:
+    event = {"type": "content_block_delta", "delta": {"text": text}}
+    return json.dumps({"type": "stream_event", "event": event}).encode() + b"\n"
+
+
+def mirror(text: str) -> bytes:
+    entry = {"type": "user", "sessionId": "s", "text": text}
+    return (
+        json.dumps({"type": "transcript_mirror", "filePath": "/p/k/s.jsonl", "entries": [entry]})
+        + "\n"
+    ).encode()
+
+
+def hook_call(text: str) -> bytes:
+    call = {"tool_name": "Bash", "tool_input": {"command": text}}
+    request = {"subtype": "hook_callback", "callback_id": "1", "input": call}
+    frame = {"type": "control_request", "request_id": "1", "request": request}
+    return json.dumps(frame).encode() + b"\n"
+
+
+async def said_with(
+    honeytokens: Honeytokens | None, folder: Path, *pieces: bytes
+) -> tuple[list[object], list[object]]:
+    """What the turn is told, and what the SDK is."""
+    transport = ChannelTransport(
+        Saying(*pieces),
+        Wire(SessionId("s"), "/p"),
+        TranscriptFile(folder, PurePosixPath("t.jsonl")),
+        honeytokens,
+    )
+    frames: list[object] = []
+    with contextlib.suppress(HoneytokenTripped):
+        async for frame in transport.read_messages():
+            frames.append(frame)  # noqa: PERF401  (those before the error count)
+    return [*transport.said.drain()], frames
+
+
+@pytest.mark.parametrize("form", [delta, mirror, hook_call])
+@pytest.mark.parametrize("size", [7, 100_000])
+async def test_a_frame_with_a_honeytoken_is_neither_told_nor_kept_nor_answered(
+    form: Callable[[str], bytes], size: int, tmp_path: Path
+) -> None:
+    honeytokens = Honeytokens(b"this turn's")
+    decoy = honeytokens.decoy(".env").decode()
+    stream = delta("before") + form(decoy) + delta("after")
+    pieces = [stream[at : at + size] for at in range(0, len(stream), size)]
+
+    told, frames = await said_with(honeytokens, tmp_path, *pieces)
+    assert isinstance(told[-1], HoneytokenTripped)
+    assert honeytokens.tripped == Trip(".env", "the agent's output")
+    kept = "".join(file.read_text() for file in tmp_path.rglob("*.jsonl"))
+    assert honeytokens.trip(repr(told) + repr(frames) + kept) is None
+    assert "after" not in repr(told)
+
+    told, frames = await said_with(None, tmp_path, *pieces)  # control: nobody looks
+    kept = "".join(file.read_text() for file in tmp_path.rglob("*.jsonl"))
+    assert honeytokens.trip(repr(told) + repr(frames) + kept) == ".env"
+
+
+async def test_a_honeytoken_that_is_streamed_in_pieces_is_stopped_before_the_last(
+    tmp_path: Path,
+) -> None:
+    honeytokens = Honeytokens(b"this turn's")
+    decoy = honeytokens.decoy(".env").decode()
+    pieces = [delta(decoy[at : at + 3]) for at in range(0, len(decoy), 3)]
+    told, _ = await said_with(honeytokens, tmp_path, *pieces)
+    assert isinstance(told[-1], HoneytokenTripped)
+    text = "".join(each.delta for each in told if isinstance(each, TextEvent))
+    assert honeytokens.trip(text) is None
+    assert decoy.startswith(text)
+
+    told, _ = await said_with(None, tmp_path, *pieces)  # control
+    assert honeytokens.trip("".join(e.delta for e in told if isinstance(e, TextEvent))) == ".env"

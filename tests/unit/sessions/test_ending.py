@@ -3,15 +3,31 @@
 import pytest
 
 from supervisor.errors import EngineLost, TrustfloorError, TurnFailed, TurnTimedOut
-from supervisor.events.schema import AbortedEvent, DoneEvent, ErrorEvent, Spending, TextEvent
+from supervisor.events.schema import (
+    AbortedEvent,
+    DoneEvent,
+    ErrorEvent,
+    PermissionDeniedEvent,
+    Spending,
+    TextEvent,
+)
 from supervisor.runtimes.contract import RunResult
 from supervisor.sessions.ending import cut_off, failed, last_words
 from supervisor.sessions.turn import Ending, Heard, Stopped
 from tests.unit.sessions.test_plan import planned
 
+DENIED = PermissionDeniedEvent(tool_use_id="toolu_1", tool_name="Read", rule="env", reason="no")
+
 
 def said_of(ending: Ending, heard: Heard | None = None) -> tuple[object, str, str | None]:
-    words = last_words(planned(), ending, heard or Heard(), duration_ms=5, message_count=2)
+    words = last_words(
+        planned(),
+        ending,
+        heard or Heard(),
+        denials=(DENIED,),
+        duration_ms=5,
+        message_count=2,
+    )
     assert words.event.TERMINAL
     return words.event, words.state, words.error_code
 
@@ -29,6 +45,7 @@ def test_a_result_is_done_with_what_the_gateway_counted() -> None:
     assert (state, code) == ("done", None)
     assert event.response == "the answer"
     assert event.spending.input_tokens == 3
+    assert event.permission_denials == (DENIED,)
 
 
 def test_a_result_without_text_has_the_text_that_was_streamed() -> None:

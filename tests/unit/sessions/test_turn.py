@@ -69,6 +69,7 @@ class ScriptedRuntime:
     clearing: Callable[[], Coroutine[Any, Any, None]] | None = None
     log: list[str] = field(default_factory=list)
     as_seen_vault: str | None = None
+    as_seen_home: str | None = None
 
     @asynccontextmanager
     async def open(

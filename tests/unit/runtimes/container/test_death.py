@@ -6,7 +6,7 @@ import pytest
 
 from runner_image import entry
 from supervisor.errors import AgentProcessFailed, SandboxKilled, SandboxOutOfMemory
-from supervisor.runtimes.container.death import ENDED_BY_SIGNAL, judge_death
+from supervisor.runtimes.container.death import ENDED_BY_SIGNAL, OUTPUT_CLOSED, judge_death
 from supervisor.runtimes.container.spec import Limits
 
 
@@ -22,6 +22,7 @@ def state(code: int, *, out_of_memory: bool = False) -> dict[str, object]:
         (state(137), SandboxKilled, "killed from outside"),
         (state(201), AgentProcessFailed, "inside the sandbox by SIGKILL"),
         (state(207), AgentProcessFailed, "inside the sandbox by SIGTERM"),
+        (state(191), AgentProcessFailed, "closed its output and ran on"),
         (state(255), AgentProcessFailed, "inside the sandbox by signal 63"),
         (state(1), AgentProcessFailed, "status 1: the last line"),
         (state(1, out_of_memory=True), AgentProcessFailed, "status 1"),
@@ -53,5 +54,6 @@ def test_what_it_complained_about_is_one_bounded_line_without_controls() -> None
     assert len(cause.message) < 500
 
 
-def test_the_entry_speaks_of_signals_as_the_supervisor_understands_them() -> None:
+def test_the_entry_speaks_of_ends_as_the_supervisor_understands_them() -> None:
     assert entry.ENDED_BY_SIGNAL == ENDED_BY_SIGNAL
+    assert entry.OUTPUT_CLOSED == OUTPUT_CLOSED

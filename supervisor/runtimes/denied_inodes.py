@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from supervisor.policy.deny_list import DenyList
-from supervisor.runtimes.container.view_open import check_stop, opened_folder, trouble_with_one
-from supervisor.runtimes.container.view_tree import Inode
+from supervisor.runtimes.inode import Inode
+from supervisor.runtimes.quiet_open import check_stop, opened_folder, trouble_with_one
 
 MAX_DEPTH = 100
 """Folders deeper than this are left out: each level holds a descriptor during the walk."""

@@ -1,0 +1,4 @@
+"""What a file is, whatever its names are."""
+
+Inode = tuple[int, int]
+"""Device and inode number."""

@@ -1,0 +1,76 @@
+"""The kernel's word on changes in folders: inotify(7), as thin as it can be."""
+
+import ctypes
+import errno
+import os
+import struct
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+CREATE: Final = 0x100
+MOVED_FROM: Final = 0x40
+MOVED_TO: Final = 0x80
+DELETE: Final = 0x200
+OVERFLOW: Final = 0x4000
+IGNORED: Final = 0x8000
+IS_FOLDER: Final = 0x40000000
+
+_ONLY_FOLDERS: Final = 0x01000000
+_WATCHED: Final = CREATE | MOVED_FROM | MOVED_TO | DELETE | _ONLY_FOLDERS
+_HEAD: Final = struct.Struct("iIII")
+_READ_BYTES: Final = 256 * 1024
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Change(NamedTuple):
+    """One entry of a watched folder that came, went, or (`OVERFLOW`) too many to tell."""
+
+    watch: int
+    mask: int
+    name: str
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the entry is a folder."""
+        return bool(self.mask & IS_FOLDER)
+
+
+class Inotify:
+    """A queue of changes in the folders that were added. Raises OSError as the kernel says."""
+
+    def __init__(self) -> None:
+        self.fd: int = _libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        if self.fd < 0:
+            raise OSError(ctypes.get_errno(), "inotify_init1")
+
+    def add(self, folder_fd: int) -> int:
+        """Watch an open folder; its number in what is told. Twice the same folder: one number."""
+        path = f"/proc/self/fd/{folder_fd}".encode()
+        watch: int = _libc.inotify_add_watch(self.fd, path, _WATCHED)
+        if watch < 0:
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        return watch
+
+    def remove(self, watch: int) -> None:
+        """Watch it no more; one that is gone is no error."""
+        _libc.inotify_rm_watch(self.fd, watch)
+
+    def changes(self) -> Iterator[Change]:
+        """What the kernel has told and nobody has read yet; doesn't wait."""
+        try:
+            data = os.read(self.fd, _READ_BYTES)
+        except OSError as error:
+            if error.errno == errno.EAGAIN:
+                return
+            raise
+        at = 0
+        while at < len(data):
+            watch, mask, _cookie, length = _HEAD.unpack_from(data, at)
+            at += _HEAD.size
+            yield Change(watch, mask, os.fsdecode(data[at : at + length].rstrip(b"\0")))
+            at += length
+
+    def close(self) -> None:
+        """End all watches."""
+        os.close(self.fd)

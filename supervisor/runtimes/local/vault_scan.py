@@ -1,0 +1,256 @@
+"""Looks through the vault once: what an agent in it must not see, and what it must not write.
+
+By folder descriptors and without following links, so a vault that changes meanwhile can't lead it
+out. Each folder is shown to `enter` before it is read: who watches it from then on misses nothing.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from supervisor.policy.deny_list import DenyList
+from supervisor.runtimes.denied_inodes import MAX_DEPTH, Denied, inode_of
+from supervisor.runtimes.inode import Inode
+from supervisor.runtimes.mounts import mount_points_below
+from supervisor.runtimes.quiet_open import opened_folder, raise_shortage, trouble_with_one
+from supervisor.storage.place import DATABASE
+
+RECORDS: Final = str(DATABASE.parent)
+"""The folder of the supervisor's database, whose companions come and go while turns run: it is
+shown with what else is in it, and what comes to it during a turn isn't."""
+
+Enter = Callable[[int, str], None]
+"""Told of each folder that can be seen: a descriptor, and its path ending in a slash."""
+
+
+@dataclass(frozen=True, slots=True)
+class VaultRules:
+    """What counts as what in one vault.
+
+    `hidden` may not be read, `protected` not be written. `own` are the supervisor's folders and
+    files that nobody else may see, `steering` those that are only read; `home` is where the
+    person's own secrets are, which hard links in the vault might lead to.
+    """
+
+    hidden: DenyList
+    protected: DenyList
+    own: tuple[Path, ...] = ()
+    steering: tuple[Path, ...] = ()
+    home: Path | None = None
+
+
+class Record(NamedTuple):
+    """What of the records' folder is shown: a name, and where it leads if it is a link."""
+
+    name: str
+    link: str | None
+
+
+class Under(NamedTuple):
+    """A file or folder that something was put over: where, how many names it had, and what.
+
+    `hides` is True for a mask, False for what is shown and can't be written.
+    """
+
+    path: str
+    names: int
+    hides: bool
+
+
+@dataclass
+class VaultScan:
+    """What was found. Paths are relative to the vault; `covers` says whether each is a folder.
+
+    `records` is None where there is no such folder.
+    """
+
+    denied: Denied
+    covers: dict[str, bool] = field(default_factory=dict)
+    read_only: set[str] = field(default_factory=set)
+    own_folders: set[str] = field(default_factory=set)
+    records: list[Record] | None = None
+    under: dict[Inode, Under] = field(default_factory=dict)
+    """What lies under the covers, and what was made read-only."""
+    mounts: frozenset[str] = frozenset()
+
+
+class _Place(NamedTuple):
+    """Where the walk stands: an open folder, its path (ending in a slash), its depth, its line."""
+
+    fd: int
+    prefix: str
+    depth: int
+    above: tuple[Inode, ...]
+
+
+def scan_vault(vault: Path, rules: VaultRules, enter: Enter) -> VaultScan:
+    """Look through the vault. Raises OSError if the vault itself can't be read."""
+    with opened_folder(vault, follow=True) as fd:
+        return _Scanner(vault, fd, rules, enter).scan()
+
+
+class _Scanner:
+    def __init__(self, vault: Path, fd: int, rules: VaultRules, enter: Enter) -> None:
+        self._vault = vault
+        self._fd = fd
+        self._rules = rules
+        self._enter = enter
+        self._root = inode_of(os.fstat(fd))
+        self._own = _inodes(rules.own)
+        self._steering = _inodes(rules.steering)
+        self._links: list[tuple[str, bool]] = []
+        self._names: dict[Inode, list[str]] = {}
+        self._counts: dict[Inode, int] = {}
+        self._found = VaultScan(
+            Denied(self._root[0], {self._root}), mounts=mount_points_below(str(vault))
+        )
+
+    def scan(self) -> VaultScan:
+        found, rules = self._found, self._rules
+        for path in rules.own:
+            found.denied.note_elsewhere(path)
+        if rules.home is not None and not rules.home.is_relative_to(self._vault):
+            found.denied.note_home(str(rules.home), rules.hidden)
+        self._look(_Place(self._fd, "", 0, (self._root,)))
+        self._follow_links()
+        self._cover_other_names()
+        _prune(found)
+        return found
+
+    def _look(self, at: _Place) -> None:
+        in_records = at.prefix == RECORDS + "/"
+        if in_records:
+            self._found.records = []
+        else:
+            self._enter(at.fd, at.prefix)
+        with os.scandir(at.fd) as entries:
+            for entry in entries:
+                with trouble_with_one():  # gone meanwhile
+                    seen = entry.stat(follow_symlinks=False)
+                    self._judge(at, entry.name, seen)
+                    if in_records:
+                        self._keep(at, entry.name, seen)
+
+    def _keep(self, at: _Place, name: str, seen: os.stat_result) -> None:
+        """Show this part of the records' folder, unless it is hidden."""
+        relative = at.prefix + name
+        link = os.readlink(name, dir_fd=at.fd) if stat.S_ISLNK(seen.st_mode) else None
+        hidden = relative in self._found.covers or relative in self._found.own_folders
+        if link is not None:
+            hidden = self._rules.hidden.match_entry(name, relative) is not None
+        if not hidden and self._found.records is not None:
+            self._found.records.append(Record(name, link))
+
+    def _judge(self, at: _Place, name: str, seen: os.stat_result) -> None:
+        relative = at.prefix + name
+        inode = inode_of(seen)
+        found, rules = self._found, self._rules
+        if inode in self._own:
+            found.own_folders.add(relative)
+            found.denied.note_entry(at.fd, name, seen, at.above, at.depth)
+        elif rules.hidden.match_entry(name, relative) is not None:
+            found.denied.note_entry(at.fd, name, seen, at.above, at.depth)
+            self._cover(relative, seen)
+        elif seen.st_dev != self._root[0] or relative in found.mounts:
+            self._cover(relative, seen)
+        else:
+            if inode in self._steering or rules.protected.match_entry(name, relative) is not None:
+                self._protect(relative, seen)
+            if stat.S_ISDIR(seen.st_mode):
+                self._go_in(at, name, seen)
+            elif stat.S_ISREG(seen.st_mode) and seen.st_nlink > 1:
+                found.denied.names_met[inode] += 1
+                self._names.setdefault(inode, []).append(relative)
+                self._counts[inode] = seen.st_nlink
+
+    def _cover(self, relative: str, seen: os.stat_result) -> None:
+        if stat.S_ISLNK(seen.st_mode):
+            self._links.append((relative, True))
+            return
+        self._found.covers[relative] = stat.S_ISDIR(seen.st_mode)
+        self._note_under(relative, seen, hides=True)
+
+    def _protect(self, relative: str, seen: os.stat_result) -> None:
+        if stat.S_ISLNK(seen.st_mode):
+            self._links.append((relative, False))
+        else:
+            self._found.read_only.add(relative)
+            self._note_under(relative, seen, hides=False)
+
+    def _note_under(self, relative: str, seen: os.stat_result, *, hides: bool) -> None:
+        self._found.under[inode_of(seen)] = Under(relative, seen.st_nlink, hides)
+
+    def _go_in(self, at: _Place, name: str, seen: os.stat_result) -> None:
+        relative = at.prefix + name
+        if at.depth >= MAX_DEPTH:
+            self._cover(relative, seen)
+            return
+        try:
+            with opened_folder(name, at.fd) as fd:
+                opened = os.fstat(fd)  # of what was opened, which may not be what was listed
+                above = (*at.above, inode_of(opened))
+                self._look(_Place(fd, relative + "/", at.depth + 1, above))
+        except OSError as error:
+            raise_shortage(error)
+            if error.errno != errno.ENOENT:
+                # What can't be looked at could be opened by its owner, the agent, with one chmod.
+                self._cover(relative, seen)
+
+    def _follow_links(self) -> None:
+        """A denied name that is a link denies what it leads to; a protected one protects it."""
+        for relative, hides in self._links:
+            target = os.path.realpath(self._vault / relative)
+            within = os.path.relpath(target, self._vault)
+            if within == "." or within.startswith("../") or relative.startswith(within + "/"):
+                continue
+            with trouble_with_one():
+                seen = os.stat(target)  # noqa: PTH116  (realpath gave a text)
+                if hides:
+                    self._cover(within, seen)
+                else:
+                    self._protect(within, seen)
+
+    def _cover_other_names(self) -> None:
+        """Hide denied files under all their names, and files whose other names weren't met."""
+        denied = self._found.denied
+        for inode, names in self._names.items():
+            unmet = denied.too_deep > 0 and denied.names_met[inode] < self._counts[inode]
+            if inode in denied.inodes or unmet:
+                for name in names:
+                    self._found.covers.setdefault(name, False)
+                    self._found.under[inode] = Under(name, self._counts[inode], hides=True)
+
+
+def _inodes(paths: Collection[Path]) -> set[Inode]:
+    found: set[Inode] = set()
+    for path in paths:
+        with trouble_with_one():
+            found.add(inode_of(path.stat()))
+    return found
+
+
+def _prune(found: VaultScan) -> None:
+    """Leave out what lies in a folder that is hidden as a whole: there is no such place then."""
+    whole = {path for path, is_folder in found.covers.items() if is_folder} | found.own_folders
+    in_records = {
+        f"{RECORDS}/{record.name}" for record in found.records or () if record.link is None
+    }
+
+    def stays(path: str) -> bool:
+        parts = path.split("/")
+        inside = any("/".join(parts[:depth]) in whole for depth in range(1, len(parts)))
+        if found.records is not None and parts[0] == RECORDS and len(parts) > 1:
+            inside = inside or "/".join(parts[:2]) not in in_records
+        return not inside
+
+    found.covers = {path: kind for path, kind in found.covers.items() if stays(path)}
+    found.read_only = {
+        path
+        for path in found.read_only
+        if stays(path) and path not in found.covers and path not in found.own_folders
+    }
+    found.own_folders = {path for path in found.own_folders if stays(path)}

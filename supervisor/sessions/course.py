@@ -1,0 +1,157 @@
+"""The course of a turn that has begun: played, booked, its ending stored, and swept after.
+
+Below `conversations.py`, which begins turns; `turn.py` performs the plan. Whatever breaks here, the
+turn gets one ending and gives its lane back.
+"""
+
+import logging
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import PurePosixPath
+from uuid import uuid4
+
+from supervisor.approvals.open_requests import TurnContext
+from supervisor.errors import ConfigurationError, SessionNotFound, TurnFailed
+from supervisor.events.log import EventLog
+from supervisor.events.schema import Event, IsolationEvent, UserMessageEvent
+from supervisor.observability.logs import fields
+from supervisor.runtimes.contract import RunResult, Runtime
+from supervisor.runtimes.honeytokens import Trip
+from supervisor.sessions.alarm import Alarm
+from supervisor.sessions.ending import LastWords, cut_off, failed, last_words
+from supervisor.sessions.house import GateTerms, House, Stores, TurnGate
+from supervisor.sessions.lane import Lane, Lanes
+from supervisor.sessions.plan import TurnPlan
+from supervisor.sessions.turn import Heard, Stage, perform
+from supervisor.storage.session_row import SessionRow
+
+logger = logging.getLogger(__name__)
+
+
+class Course:
+    """Sees turns through, each in the task that calls `run`."""
+
+    def __init__(self, house: House, stores: Stores, log: EventLog, lanes: Lanes) -> None:
+        self._house = house
+        self._stores = stores
+        self._log = log
+        self._lanes = lanes
+
+    async def run(self, plan: TurnPlan, runtime: Runtime, lane: Lane) -> None:
+        """Play the turn, book what it spent, say how it ended, give the lane back, sweep."""
+        heard = Heard()
+        started = time.monotonic()
+
+        async def say(event: Event) -> None:
+            heard.note(event)
+            await self._log.append(plan.run.session_id, plan.run.turn_id, event)
+            if isinstance(event, IsolationEvent):
+                body = event.model_dump(mode="json")
+                await self._house.record("isolation", lane.session_id, lane.turn_id, body)
+
+        lane.say = say
+        lane.honeytokens = plan.run.honeytokens
+        words: LastWords | None = None
+        try:
+            gate = self._gate(plan, runtime)
+            stage = Stage(
+                runtime=runtime,
+                gate=gate,
+                say=say,
+                stop=lane.stop,
+                heard=heard,
+                seconds=self._house.turn_seconds,
+                alarm=Alarm(plan.run.honeytokens, partial(self._incident, plan)),
+            )
+            ending = await perform(plan, stage)
+            session = await self._book(plan, heard, answered=isinstance(ending, RunResult))
+            words = last_words(
+                plan,
+                ending,
+                heard,
+                denials=gate.denials,
+                duration_ms=round((time.monotonic() - started) * 1000),
+                message_count=session.message_count,
+            )
+        except SessionNotFound as gone:
+            words = failed(plan.run.session_id, gone)
+        except Exception as fault:  # noqa: BLE001  (a turn's task may not fall silent)
+            words = failed(plan.run.session_id, _incident(fault), heard.partial_response)
+        finally:
+            words = words or cut_off(plan.run.session_id, heard.partial_response)
+            unsaid = () if heard.has_message else (UserMessageEvent(content=plan.said),)
+            await self._close(lane, words, unsaid)
+            _note_end(plan, words, time.monotonic() - started)
+            await self._house.sweep()
+
+    async def _book(self, plan: TurnPlan, heard: Heard, *, answered: bool) -> SessionRow:
+        spent = heard.spending
+        tokens = (
+            spent.input_tokens
+            + spent.output_tokens
+            + spent.cache_read_tokens
+            + spent.cache_write_tokens
+        )
+        await self._stores.sessions.add_spending(plan.run.session_id, tokens, spent.cost_usd)
+        if answered:
+            await self._stores.sessions.increment_message_count(plan.run.session_id)
+        return await self._stores.sessions.get(plan.run.session_id)
+
+    async def _close(self, lane: Lane, words: LastWords, unsaid: Sequence[Event]) -> None:
+        """Store the ending, after what there was no cage to say before: the message itself."""
+        # The terminal event first: a row that has ended without one would leave readers waiting.
+        try:
+            lane.is_ending = True
+            await self._log.append_all(lane.session_id, lane.turn_id, (*unsaid, words.event))
+            await self._stores.turns.end(lane.turn_id, words.state, words.error_code)
+            ending = {"state": words.state, "error": words.error_code}
+            await self._house.record("ending", lane.session_id, lane.turn_id, ending)
+        except Exception:
+            # Whatever it is, it must not take other sessions' turns along.
+            logger.exception("turn %s: its ending could not be stored", lane.turn_id)
+        finally:
+            self._lanes.leave(lane)
+
+    def _gate(self, plan: TurnPlan, runtime: Runtime) -> TurnGate:
+        vault = runtime.as_seen_vault or str(plan.run.vault)
+        return self._house.make_gate(
+            GateTerms(
+                context=TurnContext(plan.run.session_id, plan.run.turn_id),
+                level=plan.run.level,
+                as_seen_vault=vault,
+                as_seen_cwd=str(PurePosixPath(vault) / plan.run.cwd),
+                as_seen_home=runtime.as_seen_home,
+                honeytokens=plan.run.honeytokens,
+            )
+        )
+
+    async def _incident(self, plan: TurnPlan, trip: Trip) -> None:
+        """Write down that a honeytoken showed up; the turn ends in any case."""
+        run = plan.run
+        known = fields(trust=run.level.value, path=trip.path, where=trip.where)
+        logger.error("a honeytoken showed up", extra=known)
+        body = {"what": "honeytoken", "path": trip.path, "where": trip.where}
+        try:
+            await self._house.record("incident", run.session_id, run.turn_id, body)
+        except ConfigurationError:
+            logger.exception("turn %s: its incident could not be recorded", run.turn_id)
+
+
+def _note_end(plan: TurnPlan, words: LastWords, seconds: float) -> None:
+    known = fields(
+        trust=plan.run.level.value,
+        outcome=words.state,
+        code=words.error_code,
+        duration_ms=round(seconds * 1000),
+    )
+    logger.info("turn ended", extra=known)
+
+
+def _incident(fault: Exception) -> TurnFailed:
+    incident = uuid4().hex[:12]
+    logger.error("incident %s", incident, exc_info=fault)
+    return TurnFailed(
+        f"something broke in the supervisor (incident {incident})",
+        remedy="the supervisor's log has the details under this number; please report it",
+    )

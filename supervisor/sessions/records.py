@@ -1,0 +1,174 @@
+"""What the rows say of a session when a message comes: found or made, its floors, its memory.
+
+Between `conversations.py`, which asks, and the pure plan, which is given the facts.
+"""
+
+import asyncio
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Final
+
+import orjson
+
+from supervisor.errors import InvalidRequest, SessionNotFound
+from supervisor.events.log import EventLog
+from supervisor.ids import SessionId, TurnId, is_session_id
+from supervisor.sessions.floors import Floors
+from supervisor.sessions.house import House, Stores
+from supervisor.sessions.memory import SPOKEN, PastTurn, earlier, missed_turns, transcript_for
+from supervisor.sessions.plan import SessionFacts
+from supervisor.sessions.transcripts import has_content, stored_pointer, transcript_pointer
+from supervisor.sessions.working_directory import resolve_working_directory
+from supervisor.storage.session_row import NewSession, SessionRow
+from supervisor.storage.workspaces import DEFAULT
+from supervisor.trust.floor import Floor
+from supervisor.trust.levels import TrustLevel
+from supervisor.trust.resolve import resolve_trust
+
+_TITLE_CHARS: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRequest:
+    """One message, as a client asks for it; None means: as the session has it, or the default."""
+
+    message: str
+    session_id: str | None = None
+    workspace: str | None = None
+    trust_level: TrustLevel | None = None
+    working_directory: str | None = None
+    model: str | None = None
+    system_prompt: str | None = None
+    agent: str | None = None
+    initial_context: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    """A turn runs; its events have a `seq` above `after`."""
+
+    session_id: SessionId
+    turn_id: TurnId
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """The folder that a session works in, relative to the vault, as it was found this time.
+
+    `warning`: it is another one than was asked for, and why.
+    """
+
+    cwd: PurePosixPath
+    warning: str | None = None
+
+
+class Records:
+    """Reads and makes the rows of sessions, and nothing else of them."""
+
+    def __init__(self, house: House, stores: Stores, log: EventLog) -> None:
+        self._house = house
+        self._stores = stores
+        self._log = log
+        self._floors = Floors(house.floor, stores.workspaces)
+
+    async def of_request(
+        self, request: MessageRequest, session_id: SessionId
+    ) -> tuple[SessionRow, Workplace]:
+        """The session that a message is for, made if it is a new one, and where it works.
+
+        Raises SessionNotFound, NotFound (workspace), InvalidRequest.
+        """
+        if named_session(request) is not None:
+            session = await self._stores.sessions.get(session_id)
+            if request.workspace not in (None, session.workspace):
+                raise InvalidRequest(
+                    "a session stays in its workspace", where="workspace", remedy="leave it out"
+                )
+            return session, await self._workplace(session.working_directory)
+        workspace = await self._stores.workspaces.get(request.workspace or DEFAULT)
+        place = await self._workplace(request.working_directory or workspace.folder)
+        floors = await self._floors.of(workspace.slug, place.cwd)
+        pointer = transcript_pointer(self._house.vault, place.cwd, session_id)
+        session = await self._stores.sessions.create(
+            NewSession(
+                id=session_id,
+                trust_level=resolve_trust(request.trust_level, floors).effective,
+                workspace=workspace.slug,
+                title=_title(request.message),
+                working_directory=str(place.cwd),
+                vault_root=str(self._house.vault),
+                model=request.model,
+            )
+        )
+        return (
+            await self._stores.sessions.update(session.id, transcript_path=str(pointer)),
+            place,
+        )
+
+    async def floors_of(
+        self, session: SessionRow, cwd: PurePosixPath | None = None
+    ) -> tuple[Floor, ...]:
+        """Everybody's floors for this session but its own. Raises NotFound, InvalidRequest.
+
+        `cwd`: where a turn of it works by its plan; None: where its next one would.
+        """
+        if cwd is None:
+            cwd = (await self._workplace(session.working_directory)).cwd
+        return await self._floors.of(session.workspace, cwd)
+
+    async def facts(self, session: SessionRow, place: Workplace) -> SessionFacts:
+        """The session as it is now, in that place."""
+        pointer = stored_pointer(session.transcript_path, session.id) or transcript_pointer(
+            self._house.vault, place.cwd, session.id
+        )
+        return SessionFacts(
+            session_id=session.id,
+            vault=PurePosixPath(self._house.vault),
+            level=session.trust_level,
+            floors=await self._floors.of(session.workspace, place.cwd),
+            workspace=session.workspace,
+            message_count=session.message_count,
+            tokens_used=session.tokens_used,
+            cost_usd=session.cost_usd,
+            transcript=pointer,
+            transcript_exists=False,
+            working_directory=place.cwd,
+        )
+
+    async def remembering(self, facts: SessionFacts, level: TrustLevel) -> SessionFacts:
+        """The facts with the transcript of this level's side, and what was said on the other."""
+        transcript = transcript_for(facts.transcript, level)
+        # A file that lies in the vault may have come with it: ours are those of sessions that our
+        # own log knows.
+        known = await self._log.last_seq(facts.session_id) > 0
+        exists = known and has_content(self._house.vault, transcript)
+        turns = await self._stores.turns.of_session(facts.session_id)
+        past = [PastTurn(turn.id, turn.trust_level) for turn in turns]
+        missed = missed_turns(past, level, resumes=exists)
+        spoken = await self._log.of_types(facts.session_id, SPOKEN) if missed else []
+        said = [orjson.loads(record.data) for record in spoken if record.turn_id in missed]
+        return replace(
+            facts, transcript=transcript, transcript_exists=exists, earlier=earlier(said)
+        )
+
+    async def _workplace(self, asked: str | None) -> Workplace:
+        # In a thread: the vault may be a slow disk, or one of another machine.
+        cwd, warning = await asyncio.to_thread(
+            resolve_working_directory, self._house.vault, asked, self._house.policy().hidden
+        )
+        return Workplace(cwd, warning)
+
+
+def named_session(request: MessageRequest) -> SessionId | None:
+    """The session that a message names; None: a new one. Raises SessionNotFound for no id."""
+    if request.session_id in (None, "", "new"):
+        return None
+    if not is_session_id(request.session_id):
+        raise SessionNotFound("no session has this id", where=request.session_id)
+    return SessionId(request.session_id)
+
+
+def _title(message: str) -> str:
+    line = next((line.strip() for line in message.splitlines() if line.strip()), "")
+    return line if len(line) <= _TITLE_CHARS else line[: _TITLE_CHARS - 1] + "…"

@@ -1,0 +1,98 @@
+"""The policy over the API: its rules, its mistakes, and why a call is judged as it is."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.worlds.api import ApiWorld, api_world
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[ApiWorld]:
+    async with api_world(tmp_path) as made:
+        (made.parts.settings.vault / ".env").write_text("API_KEY=fake-not-a-secret\n")
+        (made.parts.settings.vault / "Notes" / "a.md").write_text("a note\n")
+        yield made
+
+
+async def explained(world: ApiWorld, **body: Any) -> Any:
+    async with world.client() as client:
+        answer = await client.post("/api/policy/explain", json=body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def test_the_rules_are_listed_with_the_places_they_stand_at(world: ApiWorld) -> None:
+    async with world.client() as client:
+        said = (await client.get("/api/policy")).json()
+    assert said["hash"] == world.parts.policy.current.hash
+    assert said["error"] is None
+    (env,) = [rule for rule in said["rules"] if rule["id"] == "env-files"]
+    assert env["kind"] == "deny"
+    assert "default.yaml:" in env["where"]
+    assert "own-databases" in {rule["id"] for rule in said["builtIn"]}
+    assert said["levels"].keys() == {"full", "vault", "sandboxed"}
+
+
+async def test_a_denied_command_is_explained_with_rule_place_and_effect(world: ApiWorld) -> None:
+    command = "echo hello; cat ./.env"
+    said = await explained(world, tool="Bash", input={"command": command}, trustLevel="vault")
+    assert (said["verdict"], said["rule"]) == ("deny", "env-files")
+    assert "default.yaml:" in said["where"]
+    (effect,) = [each for each in said["effects"] if each["target"] == "./.env"]
+    assert effect["act"] == "reads"
+    assert ".env" in command[effect["start"] : effect["end"]]
+    assert effect["paths"][0]["deniedBy"] == "env-files"
+    assert "fake-not-a-secret" not in str(said)
+    assert said["suggestions"] == []
+
+
+async def test_a_call_that_asks_is_explained_with_what_would_change_it(world: ApiWorld) -> None:
+    said = await explained(
+        world,
+        tool="Read",
+        input={"file_path": "a.md"},
+        workingDirectory="Notes",
+        permissions={"trustMode": False},
+    )
+    assert said["verdict"] == "ask"
+    assert [each["pattern"] for each in said["suggestions"]][:2] == ["Notes/a.md", "Notes/*"]
+    assert all(each["covers"] for each in said["suggestions"])
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"tool": "Bash"}, "input"),
+        ({"tool": "", "input": {}}, "tool"),
+        ({"tool": "Bash", "input": "ls"}, "input"),
+        ({"tool": "Bash", "input": {}, "trustLevel": "none"}, "trustLevel"),
+        ({"tool": "Bash", "input": {}, "nothing": 1}, "nothing"),
+        ({"tool": "Bash", "input": {"command": "x" * 70_000}}, "input"),
+        ({"tool": "Bash", "input": {}, "permissions": {"trust": True}}, "permissions.trust"),
+    ],
+    ids=lambda each: str(each)[:40],
+)
+async def test_a_request_that_makes_no_sense_is_refused_by_field(
+    world: ApiWorld, body: dict[str, Any], field: str
+) -> None:
+    async with world.client() as client:
+        answer = await client.post("/api/policy/explain", json=body)
+    assert answer.status_code == 422
+    assert answer.json()["where"] == field
+
+
+async def test_odd_input_is_explained_all_the_same(world: ApiWorld) -> None:
+    odd: tuple[dict[str, Any], ...] = (
+        {"command": "$(" * 2_000},
+        {"command": "cat \x00 \u202e"},
+        {"command": ["ls"]},
+        {"file_path": None},
+        {},
+    )
+    for given in odd:
+        for tool in ("Bash", "Read", "Write", "Grep", "mcp__x__y", "Nothing"):
+            said = await explained(world, tool=tool, input=given)
+            assert said["verdict"] in {"allow", "ask", "deny"}

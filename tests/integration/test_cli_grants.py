@@ -1,0 +1,138 @@
+"""A person at a terminal grants a folder, lists their grants, and takes one back: real HTTP."""
+
+import asyncio
+import contextlib
+import io
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from supervisor.approvals.offer import Offer
+from supervisor.approvals.pending import Answer, TurnContext
+from supervisor.cli.asking import Asker
+from supervisor.cli.client import Client, Heard
+from supervisor.cli.keyboard import Keyboard
+from supervisor.cli.render import Screen
+from supervisor.gate.offers import offer_of
+from supervisor.ids import SessionId, TurnId
+from supervisor.trust.levels import TrustLevel
+from tests.worlds.api import TOKEN, ApiWorld, api_world
+from tests.worlds.grants import asking_about, wary_policy
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[ApiWorld]:
+    async with api_world(tmp_path) as world:
+        for name in ("one.md", "two.md"):
+            (world.parts.settings.vault / "Notes" / name).write_text("text\n")
+        yield world
+
+
+async def offer(world: ApiWorld) -> Offer:
+    """The offer of a read, as a gate makes it."""
+    vault = world.parts.settings.vault
+    policy = wary_policy(vault.parent).current
+    asking = await asking_about("Read", vault, policy, file_path="Notes/one.md")
+
+    async def is_covered() -> bool:
+        return False
+
+    return await offer_of(asking, str(vault), is_covered)
+
+
+@contextlib.asynccontextmanager
+async def waiting(world: ApiWorld, session: SessionId) -> AsyncIterator[asyncio.Task[Answer]]:
+    """A call of the session that waits for a person."""
+    made = await offer(world)
+    assert made.asking is not None
+    task = asyncio.create_task(
+        world.parts.approvals.ask(
+            TurnContext(session, TurnId("turn_1")), made.asking.call, "r", "why", "read", offer=made
+        )
+    )
+    async with asyncio.timeout(10):
+        while not world.parts.approvals.pending():
+            await asyncio.sleep(0.01)
+    yield task
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def typed(world: ApiWorld, *lines: str) -> str:
+    """What a terminal shows to whom types these lines when the request is put to them."""
+    (request,) = world.parts.approvals.pending()
+    shown = io.StringIO()
+    reader, writer = os.pipe()
+    os.write(writer, "".join(f"{line}\n" for line in lines).encode())
+    os.close(writer)
+    try:
+        async with Client(world.at.url, TOKEN) as client:
+            asker = Asker(client, Screen(shown), Keyboard(reader))
+            heard = Heard(1, "permission_request", request.model_dump(by_alias=True, mode="json"))
+            await asker.permission(heard)
+    finally:
+        os.close(reader)
+    return shown.getvalue()
+
+
+async def command(world: ApiWorld, *arguments: str) -> tuple[int, str]:
+    """The exit status of `trustfloor grants …` and what it says."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "supervisor", "grants", *arguments),
+        env={**os.environ, "TRUSTFLOOR_URL": world.at.url, "TRUSTFLOOR_TOKEN": TOKEN},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    async with asyncio.timeout(60):
+        said, _ = await process.communicate()
+    return process.returncode or 0, said.decode()
+
+
+async def test_numbers_grant_for_the_session_and_the_grant_is_listed_and_revoked(
+    world: ApiWorld,
+) -> None:
+    session = await world.session()
+    async with waiting(world, session) as call:
+        shown = await typed(world, "9", "2")
+        assert (await call).decision == "granted"
+    assert "1. reads the file `Notes/one.md` and no other (1 file now)" in shown
+    assert "2. reads any file directly in `Notes`" in shown
+    assert "(2 files now)" in shown
+    assert "that is none of the choices" in shown
+    (grant,) = await world.parts.grants.list(session_id=session)
+    assert (grant.pattern, grant.level) == ("Notes/*", TrustLevel.VAULT)
+    status, said = await command(world, "list", "--session", session)
+    assert status == 0, said
+    assert grant.id in said
+    assert "read Notes/*" in said
+    assert "at trust vault" in said
+    status, said = await command(world, "revoke", grant.id)
+    assert (status, said) == (0, "revoked: read Notes/*\n")
+    assert await command(world, "list") == (0, "no grants\n")
+    status, said = await command(world, "list", "--ended")
+    assert "revoked 20" in said
+
+
+async def test_yes_grants_this_call_and_nothing_else(world: ApiWorld) -> None:
+    async with waiting(world, await world.session()) as call:
+        await typed(world, "y")
+        assert (await call).decision == "granted"
+    assert await world.parts.grants.list() == []
+
+
+async def test_anything_else_is_a_no(world: ApiWorld) -> None:
+    async with waiting(world, await world.session()) as call:
+        await typed(world, "", "not now")
+        answer = await call
+    assert (answer.decision, answer.message) == ("denied", "not now")
+    assert await world.parts.grants.list() == []
+
+
+async def test_an_unknown_grant_is_status_1_and_says_how_to_find_one(world: ApiWorld) -> None:
+    status, said = await command(world, "revoke", "grant_none")
+    assert status == 1
+    assert "error: no grant has this id" in said
+    assert "GET /api/grants" in said

@@ -1,0 +1,174 @@
+"""Invariant 9: at `vault` the agent's processes see the vault and the system, and no more.
+
+The kernel holds it: every attack here was granted by a person. Beside each stands the control, in
+which the same attack succeeds at `full`, where nothing confines it.
+"""
+
+import asyncio
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from supervisor.trust.levels import TrustLevel
+from tests.worlds.house import A_WHILE, House, Turn, a_house
+from tests.worlds.vault_cage import CANARY, asked, fill, grant, receipt, run, with_script
+
+FULL = TrustLevel.FULL
+
+
+async def test_no_denied_file_is_read_by_its_name_by_another_or_through_a_link() -> None:
+    async with a_house(fill=fill) as house:
+        turn = await run(house, "sh look.sh")
+        assert turn.end["type"] == "done", turn.end
+        assert receipt(turn)["cage"] == "bubblewrap"
+        assert "searched" in turn.results()[0]
+        assert "oat milk" in turn.results()[0]
+        assert CANARY not in repr(turn.events)
+
+
+async def test_control_at_full_the_same_search_finds_all_of_them() -> None:
+    async with a_house(fill=fill) as house:
+        turn = await run(house, "sh look.sh", level=FULL)
+        for number in (1, 2, 3, 4):
+            assert f"{CANARY}-{number}" in turn.results()[0]
+
+
+LOOK_OUTSIDE = (
+    "cat /etc/shadow /proc/1/environ; ls -A {data} {run} ~ /run /mnt /var /sys /opt;"
+    " cat {beside}; ls -d /proc/[0-9]* | wc -l; cat /proc/[0-9]*/cmdline; echo looked\n"
+)
+
+
+def look_outside(house: House) -> str:
+    beside = house.root / "beside.txt"
+    beside.write_text(f"{CANARY}-beside\n")
+    (house.vault / "out.sh").write_text(
+        LOOK_OUTSIDE.format(data=house.root / "data", run=house.root / "run", beside=beside)
+    )
+    return "sh out.sh"
+
+
+async def test_the_rest_of_the_disk_and_other_processes_are_not_there() -> None:
+    async with a_house() as house:
+        turn = await run(house, look_outside(house))
+        seen = turn.results()[0]
+        assert "looked" in seen
+        assert CANARY not in seen
+        assert "cat: /etc/shadow: No such file or directory" in seen
+        for name in ("audit.jsonl", "token", "events.db", "pytest"):
+            assert name not in seen, seen
+        processes = next(int(line) for line in seen.splitlines() if line.strip().isdigit())
+        assert processes < 8
+
+
+async def test_control_at_full_all_of_that_is_there() -> None:
+    async with a_house() as house:
+        turn = await run(house, look_outside(house), level=FULL)
+        seen = turn.results()[0]
+        for name in (f"{CANARY}-beside", "audit.jsonl", "events.db", "pytest"):
+            assert name in seen
+
+
+async def test_the_supervisors_environment_is_in_no_process_an_agent_can_see(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SOME_SECRET", f"{CANARY}-environment")
+    command = "env; cat /proc/[0-9]*/environ | tr '\\0' '\\n'; echo looked\n"
+    async with a_house(fill=with_script("env.sh", command)) as house:
+        turn = await run(house, "sh env.sh")
+        assert "TRUSTFLOOR_TURN" in turn.results()[0]  # the control: the look does find variables
+        assert "looked" in turn.results()[0]
+        assert CANARY not in turn.results()[0]
+
+
+async def test_what_left_its_process_group_ends_with_the_turn() -> None:
+    stray = "setsid sh -c 'setsid sleep 86397.25 & sleep 86397.25' & sleep 0; echo started\n"
+    async with a_house(fill=with_script("stray.sh", stray)) as house:
+        turn = await grant(await asked(house, "sh stray.sh > /dev/null 2>&1", "sh look.sh"))
+        assert turn.end["type"] == "permission_request"
+        async with asyncio.timeout(A_WHILE):
+            while strays() < 2:  # the control: they run while the turn does
+                await asyncio.sleep(0.01)
+        await run_on(turn)
+        assert strays() == 0
+
+
+async def run_on(turn: Turn) -> None:
+    while turn.end["type"] == "permission_request":
+        await grant(turn)
+
+
+def strays() -> int:
+    found = 0
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        found += words[:2] == [b"sleep", b"86397.25"]
+    return found
+
+
+CONNECT = (
+    "import socket; s = socket.socket(socket.AF_UNIX); s.connect(chr(0) + '{name}'); print('in')\n"
+)
+
+
+async def connected(level: TrustLevel) -> str:
+    """What comes of connecting to a socket of the host's that lies in no folder."""
+    name = f"trustfloor-test-{os.getpid()}-{level}"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("\0" + name)
+        listener.listen()
+        async with a_house(fill=with_script("c.py", CONNECT.format(name=name))) as house:
+            turn = await run(house, "/usr/bin/python3 c.py", level=level)
+            return turn.results()[0]
+
+
+async def test_the_hosts_sockets_without_a_folder_are_out_of_reach() -> None:
+    assert "Operation not permitted" in await connected(TrustLevel.VAULT)
+
+
+async def test_control_at_full_the_hosts_sockets_are_within_reach() -> None:
+    assert "in" in (await connected(FULL)).split()
+
+
+async def test_the_vault_is_written_by_its_owner_and_nothing_else_is_written() -> None:
+    write = (
+        "echo new > made.txt; mkdir -p folder; echo x > folder/y;"
+        " for f in /x /usr/x /etc/x /var/x /proc/sys/kernel/hostname; do echo x > $f; done;"
+        " echo x > /tmp/x && echo tmp-is-its-own\n"
+    )
+    async with a_house(fill=with_script("w.sh", write)) as house:
+        turn = await run(house, "sh w.sh 2>&1")
+        assert (house.vault / "made.txt").read_text() == "new\n"
+        assert (house.vault / "folder" / "y").exists()
+        assert (house.vault / "made.txt").stat().st_uid == house.vault.stat().st_uid
+        assert turn.results()[0].count("Read-only file system") >= 4
+        assert "tmp-is-its-own" in turn.results()[0]
+        assert not Path("/tmp/x").exists()
+
+
+async def test_the_agent_can_neither_move_nor_remove_a_mask() -> None:
+    tricks = (
+        "mv .env plain; rm -f .env; ln .env plain; mv .ssh s; umount .env;"
+        " unshare -Urm umount .env; mount --bind keys k; mv keys moved; cp moved/id_rsa copy;"
+        " grep -rs --binary-files=text 'CANARY-[i]nv-09' .; echo tried\n"
+    )
+    async with a_house(fill=with_script("t.sh", tricks)) as house:
+        turn = await run(house, "sh t.sh 2>&1")
+        said = turn.results()[0]
+        assert "tried" in said
+        assert CANARY not in said
+        assert said.count("Device or resource busy") >= 3
+        assert (house.vault / ".env").read_text() == f"A={CANARY}-1\n"
+        assert (house.vault / "moved" / "id_rsa").exists()  # its folder could be renamed
+
+
+async def test_two_turns_at_once_have_a_cage_each() -> None:
+    async with a_house(fill=fill) as house:
+        turns = await asyncio.gather(run(house, "sh look.sh"), run(house, "sh look.sh"))
+        assert all(turn.end["type"] == "done" for turn in turns)
+        assert all("searched" in turn.results()[0] for turn in turns)

@@ -1,0 +1,212 @@
+"""Invariant 16: what stands in a denied file's place ends the turn of whoever passes it on.
+
+Real containers and the real CLI. The names are put together by the commands as they run, so that
+nothing but what the kernel shows decides. Beside the attacks: the same with nobody looking, and
+broad searches, which read decoys too and trip over none.
+"""
+
+import asyncio
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from supervisor.observability.audit import verify
+from supervisor.runtimes.honeytokens import Honeytokens, Scanner
+from supervisor.trust.levels import TrustLevel
+from tests.worlds.house import House, a_house, bash, is_a, noted_requests, prompt, step
+
+pytestmark = pytest.mark.engine
+
+NAMED = "n=$(ls -A /vault | grep nv); "
+"""Finds the denied file's name as it runs: no reading of the command can tell it."""
+TOKEN = re.compile(rb"[a-z0-9]{44}")
+
+SPELLINGS = {
+    "printed": NAMED + 'cat "/vault/$n"',
+    "in base64": NAMED + 'base64 < "/vault/$n"',
+    "in base64, from the second byte": NAMED + 'tail -c +2 "/vault/$n" | base64 -w 20',
+    "in hexadecimal": NAMED + 'od -A x -t x1 "/vault/$n"',
+    "backwards": NAMED + 'tr -d "\\0\\n" < "/vault/$n" | python3 -c "print(input()[::-1])"',
+    "percent-encoded": NAMED
+    + "python3 -c \"import sys; print(*map('%{:02x}'.format, open(sys.argv[1], 'rb').read()),"
+    + ' sep=str())" "/vault/$n"',
+    "out of a copy": NAMED
+    + 'cp "/vault/$n" /tmp/note.md; strings -n 8 /tmp/note.md || cat /tmp/note.md',
+    "as an error": NAMED + 'cat "/vault/$n" >&2; false',
+}
+
+
+@pytest.mark.parametrize("command", SPELLINGS.values(), ids=SPELLINGS)
+async def test_a_turn_whose_agent_passes_a_decoy_on_ends_and_the_next_message_works(
+    command: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    decoys = noted_decoys(monkeypatch)
+    requests = noted_requests(monkeypatch)
+    async with a_house() as house:
+        turn = await house.send(prompt(bash(command, text="I look."), step("UNREACHED")))
+        assert turn.end["type"] == "error", turn.end
+        assert turn.end["code"] == "honeytoken"
+        assert ".env" in turn.end["error"]
+        assert not turn.end["canRetry"]
+        assert [each["type"] for each in turn.events].count("error") == 1
+        assert turn.end["partialResponse"] == "I look."
+
+        (incident,) = entries(house, "incident")
+        assert incident["body"]["path"] == ".env"
+        assert incident["turn_id"] == turn.started.turn_id
+        assert verify(house.parts.settings.data_dir / "audit.jsonl") is None
+        assert "a honeytoken showed up" in caplog.text
+
+        again = await house.send(
+            prompt(bash("cat /vault/notes/today.md"), step("Fine.")), session_id=turn.session_id
+        )
+        assert again.end["type"] == "done", again.end
+        assert "oat milk" in again.results()[-1]
+        await appears_nowhere(house, decoys, json.dumps(requests) + caplog.text)
+
+
+async def test_control_with_nobody_looking_the_decoy_reaches_the_client(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    decoys = noted_decoys(monkeypatch)
+    monkeypatch.setattr(Honeytokens, "find", lambda _self, _text: None)
+    async with a_house() as house:
+        turn = await house.send(prompt(bash(SPELLINGS["printed"]), step("ok")))
+        assert turn.end["type"] == "done"
+        (token,) = TOKEN.findall(decoys[".env"])[:1]
+        assert token.decode() in turn.results()[0]
+        with pytest.raises(AssertionError, match="events"):
+            await appears_nowhere(house, decoys, "")
+
+
+async def test_a_denied_folder_trips_by_what_stands_in_it() -> None:
+    def fill(vault: Path) -> None:
+        (vault / ".ssh").mkdir()
+        (vault / ".ssh" / "id_ed25519").write_text("CANARY-of-the-key\n")
+
+    async with a_house(fill=fill) as house:
+        turn = await house.send(
+            prompt(bash("d=$(ls -A /vault | grep ss); cat /vault/$d/*"), step("ok"))
+        )
+        assert turn.end["code"] == "honeytoken"
+        assert ".ssh" in turn.end["error"]
+        assert "CANARY" not in json.dumps(turn.events)
+
+
+async def test_at_vault_the_masks_hold_them_too_also_for_a_call_that_a_person_granted() -> None:
+    async with a_house() as house:
+        passed_on = prompt(bash('cat "$(ls -A | grep nv)"'), step("ok"))
+        turn = await house.send(passed_on, TrustLevel.VAULT, until=is_a("permission_request"))
+        if turn.of("isolation")[0]["cage"] != "bubblewrap":
+            pytest.skip("this machine has no cage for vault sessions")
+        await house.parts.approvals.answer(turn.end["id"], "granted")
+        await turn.go_on()
+        assert turn.end["code"] == "honeytoken", turn.end
+        assert ".env" in turn.end["error"]
+        assert [each["body"]["path"] for each in entries(house, "incident")] == [".env"]
+        assert turn.results() == []
+
+
+BROAD = (
+    "grep -rn 'oat\\|decoy\\|list' /vault; grep -rc . /vault; rg -uu . /vault || true;"
+    " find /vault -type f -exec wc -c {} +; ls -laR /vault; du -a /vault;"
+    " find /vault -type f -exec md5sum {} +; cp -r /vault /tmp/v; diff -r /vault /tmp/v;"
+    " file /vault/.* || true; tar -C /vault -cf /tmp/v.tar . ; cat /vault/*/*.md; echo searched"
+)
+
+
+async def test_a_broad_search_trips_over_no_decoy(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoys = noted_decoys(monkeypatch)
+
+    def fill(vault: Path) -> None:
+        for name in (".npmrc", "server.pem", "credentials.json"):
+            (vault / name).write_text("CANARY\n")
+
+    async with a_house(fill=fill) as house:
+        turn = await house.send(prompt(bash(BROAD), step("ok")))
+        assert turn.end["type"] == "done", turn.end
+        assert "searched" in turn.results()[0]
+        assert "Buy oat milk" in turn.results()[0]
+        assert "/vault/server.pem" in turn.results()[0]  # its name is no secret
+        assert sum(content != b"" for content in decoys.values()) == 4
+        assert not entries(house, "incident")
+
+
+async def test_a_decoy_in_a_request_to_the_model_never_gets_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The gateway by itself: what the agent's program says is looked at by nobody here."""
+    monkeypatch.setattr(Scanner, "feed", lambda _self, _data: None)
+    decoys = noted_decoys(monkeypatch)
+    requests = noted_requests(monkeypatch)
+    async with a_house() as house:
+        turn = await house.send(prompt(bash(SPELLINGS["in base64"]), step("ok")))
+        assert turn.end["code"] == "honeytoken", turn.end
+        assert entries(house, "incident")[0]["body"]["where"] == "a request to the model"
+        assert decoys
+        assert requests
+        known = json.dumps(requests)
+        assert not any(token.decode() in known for token in tokens_of(decoys))
+        assert "tool_result" not in known
+
+
+async def test_each_message_has_decoys_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoys = noted_decoys(monkeypatch)
+    async with a_house() as house:
+        first = await house.send(prompt(step("ok")))
+        token = decoys[".env"]
+        await house.send(prompt(step("ok")), session_id=first.session_id)
+        assert decoys[".env"] != token
+
+
+async def test_a_message_of_the_persons_that_quotes_an_old_decoy_is_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    decoys = noted_decoys(monkeypatch)
+    async with a_house() as house:
+        turn = await house.send(prompt(step("ok")))
+        (old,) = TOKEN.findall(decoys[".env"])[:1]
+        again = await house.send(
+            prompt(step("ok"), words=f"what is {old.decode()}?"), session_id=turn.session_id
+        )
+        assert again.end["type"] == "done"
+
+
+def noted_decoys(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
+    """The decoys that are made from now on, by path; nothing is changed."""
+    made: dict[str, bytes] = {}
+    decoy = Honeytokens.decoy
+
+    def noting(self: Honeytokens, path: str) -> bytes:
+        made[path] = decoy(self, path)
+        return made[path]
+
+    monkeypatch.setattr(Honeytokens, "decoy", noting)
+    return made
+
+
+def tokens_of(decoys: dict[str, bytes]) -> set[bytes]:
+    return {token for content in decoys.values() for token in TOKEN.findall(content)}
+
+
+def entries(house: House, kind: str) -> list[dict[str, Any]]:
+    """The audit log's entries of a kind."""
+    lines = (house.parts.settings.data_dir / "audit.jsonl").read_text().splitlines()
+    return [entry for line in lines if (entry := json.loads(line))["kind"] == kind]
+
+
+async def appears_nowhere(house: House, decoys: dict[str, bytes], elsewhere: str) -> None:
+    """No token is in what is stored, streamed, kept as a transcript, logged or sent."""
+    data = house.parts.settings.data_dir
+    kept = [path for path in data.iterdir() if path.is_file()]
+    kept += [path for path in (house.vault / ".claude").rglob("*") if path.is_file()]
+    kept += [path for path in (house.vault / "Chat").rglob("*") if path.is_file()]
+    contents = {str(path): await asyncio.to_thread(path.read_bytes) for path in kept}
+    assert any("events" in path for path in contents)
+    tokens = tokens_of(decoys)
+    assert tokens
+    for path, content in {**contents, "elsewhere": elsewhere.encode()}.items():
+        assert not any(token in content for token in tokens), path

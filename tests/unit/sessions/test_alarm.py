@@ -1,0 +1,93 @@
+"""A honeytoken that shows up is how the turn ends, whatever else happens; it is recorded once."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from supervisor.errors import AgentProcessFailed, HoneytokenTripped
+from supervisor.events.schema import Event, TextEvent
+from supervisor.runtimes.contract import RunResult
+from supervisor.runtimes.honeytokens import Honeytokens, Trip
+from supervisor.sessions.alarm import Alarm
+from supervisor.sessions.turn import Heard, Stage, Stop, perform
+from tests.unit.sessions.test_plan import planned
+from tests.unit.sessions.test_turn import NoGate, ScriptedRun, ScriptedRuntime, for_ever
+
+A_WHILE = 10.0
+TRIP = Trip(".env", "a request to the model")
+
+
+class Play:
+    """A turn with an alarm, played by a runtime that says these items."""
+
+    def __init__(self, *items: Any) -> None:
+        self.honeytokens = Honeytokens(b"this turn's")
+        self.recorded: list[Trip] = []
+        self.runtime = ScriptedRuntime(ScriptedRun(items))
+        self.stop = Stop()
+
+    async def record(self, trip: Trip) -> None:
+        self.recorded.append(trip)
+
+    async def ring(self) -> None:
+        self.honeytokens.report(".env", "a request to the model")
+
+    async def perform(self) -> object:
+        async def say(event: Event) -> None:
+            del event
+
+        alarm = Alarm(self.honeytokens, self.record)
+        stage = Stage(self.runtime, NoGate(), say, self.stop, Heard(), 60.0, alarm)
+        async with asyncio.timeout(A_WHILE):
+            return await perform(planned(), stage)
+
+
+async def test_a_turn_in_which_it_is_rung_is_cut_off_without_asking_the_agent() -> None:
+    play = Play(TextEvent(delta="x"))
+    play.runtime.run.items = (play.ring, for_ever)
+    ending = await play.perform()
+    assert isinstance(ending, HoneytokenTripped)
+    assert ".env" in ending.message
+    assert "a request to the model" in ending.message
+    assert play.recorded == [TRIP]
+    assert play.runtime.log == ["opened", "cleared"]
+    assert not play.runtime.run.interrupted.is_set()
+
+
+@pytest.mark.parametrize("last", [RunResult(text="all well"), "stopped"])
+async def test_it_is_the_ending_also_of_a_turn_that_ends_otherwise_at_the_same_time(
+    last: object,
+) -> None:
+    play = Play()
+    if isinstance(last, RunResult):
+        play.runtime.run.items = (play.ring, last)
+    else:
+        play.runtime.run.items = (play.ring, for_ever)
+
+        async def told() -> None:
+            play.stop.tell("enough")
+
+        play.runtime.clearing = told
+    assert isinstance(await play.perform(), HoneytokenTripped)
+    assert play.recorded == [TRIP]
+
+
+async def test_what_a_process_complained_of_last_is_looked_at_and_not_repeated() -> None:
+    play = Play()
+    token = play.honeytokens.decoy(".env").decode()
+
+    async def die() -> None:
+        raise AgentProcessFailed(f"the agent process ended with status 1: {token}")
+
+    play.runtime.run.items = (die,)
+    ending = await play.perform()
+    assert isinstance(ending, HoneytokenTripped)
+    assert play.honeytokens.trip(ending.message) is None
+    assert [trip.path for trip in play.recorded] == [".env"]
+
+
+async def test_a_turn_in_which_nothing_shows_up_ends_as_it_does() -> None:
+    play = Play(RunResult(text="hi"))
+    assert await play.perform() == RunResult(text="hi")
+    assert play.recorded == []
