@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from typing import Final
 from pydantic import SecretStr
 
 from supervisor.api.parts import Parts
+from supervisor.approvals.granting import Granting
+from supervisor.approvals.grants import AskedBefore, GrantBook
 from supervisor.approvals.open_requests import Sink, TurnContext
 from supervisor.approvals.pending import Approvals
 from supervisor.approvals.questions import Questions
@@ -21,32 +24,35 @@ from supervisor.errors import ConfigurationError, TurnFailed
 from supervisor.events.log import EventLog
 from supervisor.events.redact import Redactor
 from supervisor.events.schema import Event
-from supervisor.gate.gate import Decided, Gate
+from supervisor.gate.audit_entries import record_decision
+from supervisor.gate.gate import Gate
+from supervisor.gate.policy_checks import policy_in_force
 from supervisor.gate.policy_files import PolicySource
+from supervisor.gate.policy_watch import PolicyWatch
 from supervisor.gateway.door import Gateway
 from supervisor.gateway.proxy import Upstream
 from supervisor.gateway.scenario import parse_scenario
 from supervisor.gateway.scripted_model import serve_scripted
 from supervisor.ids import InstanceId, new_turn_id
 from supervisor.observability.audit import AuditLog
-from supervisor.observability.health import Check, Leftovers, Readiness
-from supervisor.runtimes.container.checks import engine_checks
+from supervisor.observability.health import Readiness
+from supervisor.readiness import checks, database_check, require_allowed_model
 from supervisor.runtimes.container.engine import Engine
-from supervisor.runtimes.container.reaper import reap_containers
 from supervisor.runtimes.container.runtime import ContainerRuntime, Sandboxes
-from supervisor.runtimes.container.spec import LABEL_TURN, Limits
+from supervisor.runtimes.container.spec import Limits
 from supervisor.runtimes.container.vault_view import VaultViews
-from supervisor.runtimes.contract import Runtime, ToolGate
-from supervisor.runtimes.local.checks import bundled_cli, local_checks
-from supervisor.runtimes.local.leftovers import count_marked, end_leftovers
-from supervisor.runtimes.local.runtime import LocalRuntime
-from supervisor.runtimes.turn_folder import remove_leftover_turns
+from supervisor.runtimes.contract import Runtime
+from supervisor.runtimes.local.availability import vault_cage_available
+from supervisor.runtimes.local.cage import Confines
+from supervisor.runtimes.local.checks import bundled_cli
+from supervisor.runtimes.local.runtime import LocalRuntime, LocalTerms
 from supervisor.sessions.conversations import Conversations
-from supervisor.sessions.house import GateTerms, House, Stores
+from supervisor.sessions.house import GateTerms, House, Stores, TurnGate
 from supervisor.sessions.lane import Lanes
 from supervisor.settings import Settings
-from supervisor.storage.adoption import REMEDY, Adoption, Home
+from supervisor.storage.adoption import Home
 from supervisor.storage.database import Database
+from supervisor.storage.grants import GrantStore
 from supervisor.storage.identity import instance_of, private_folder, token_of
 from supervisor.storage.lock import hold_data_folder, hold_database
 from supervisor.storage.place import database_place
@@ -54,11 +60,11 @@ from supervisor.storage.sessions import SessionStore
 from supervisor.storage.timestamp import SystemClock
 from supervisor.storage.turns import TurnStore
 from supervisor.storage.workspaces import WorkspaceStore
+from supervisor.sweeper import Sweeper
 from supervisor.trust.levels import TrustLevel
 
 logger = logging.getLogger(__name__)
 
-SCRIPTED: Final = "scripted:"
 _SOCKET_PATH_BYTES: Final = 107  # sockaddr_un, unix(7)
 _MIB: Final = 1024 * 1024
 
@@ -102,6 +108,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
         token = token_of(places.data)
         key = settings.api_key.get_secret_value() if settings.api_key else None
         policy = PolicySource(settings.policies, own=places.own)
+        require_allowed_model(settings, policy.current)
         log = await stack.enter_async_context(
             EventLog(
                 places.data / "events.db",
@@ -115,6 +122,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
         )
         stores = Stores(SessionStore(database), TurnStore(database), WorkspaceStore(database))
         audit = await stack.enter_async_context(AuditLog(places.data / "audit.jsonl"))
+        await stack.enter_async_context(PolicyWatch(policy, audit.append))
         gateway = await stack.enter_async_context(Gateway(await _upstream(settings, places, stack)))
         machinery = _Machinery(
             places=places,
@@ -123,25 +131,35 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             views=VaultViews(places.data / "vault-view"),
             lanes=Lanes(),
         )
-        sweeper = _Sweeper(machinery)
+        sweeper = Sweeper(
+            machinery.engine, machinery.views, machinery.lanes, places.instance, places.turns
+        )
         await asyncio.gather(
-            sweeper.sweep(), _warn_without_sandbox(machinery.engine, settings.runner_image)
+            sweeper.sweep_all(), _warn_without_sandbox(machinery.engine, settings.runner_image)
         )
         await asyncio.to_thread(machinery.views.prune)
         approvals, questions = _people(settings, log, machinery.lanes)
+        grants, asked = GrantBook(GrantStore(database), audit.append, SystemClock()), AskedBefore()
+        await grants.load()
+        await asyncio.to_thread(vault_cage_available)  # looked at once, before it is asked for
 
-        def make_gate(terms: GateTerms) -> ToolGate:
+        def make_gate(terms: GateTerms) -> TurnGate:
             return Gate(
                 terms.context,
                 terms.level,
                 as_seen_vault=terms.as_seen_vault,
                 as_seen_cwd=terms.as_seen_cwd,
+                as_seen_home=terms.as_seen_home or str(Path.home()),
                 vault=str(settings.vault),
                 policy=policy,
                 approvals=approvals,
                 questions=questions,
                 sink=_LaneSink(machinery.lanes, terms.context),
-                audit=partial(_record_decision, audit),
+                audit=partial(record_decision, audit.append, lambda: log.redactor),
+                honeytokens=terms.honeytokens,
+                grants=grants,
+                asked=asked,
+                confined=terms.level is not TrustLevel.VAULT or vault_cage_available().works,
             )
 
         house = House(
@@ -149,12 +167,13 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             floor=settings.floor,
             turn_seconds=settings.turn_seconds,
             shutdown_seconds=settings.shutdown_seconds,
-            default_model=_default_model(settings),
+            default_model=settings.default_model,
             runtimes=_runtimes(settings, machinery),
             make_gate=make_gate,
             policy=lambda: policy.current,
             record=audit.append,
-            sweep=sweeper.sweep,
+            void_grants=grants.void_session,
+            sweep=sweeper.sweep_after_turn,
         )
         conversations = await stack.enter_async_context(
             Conversations(house=house, stores=stores, log=log, lanes=machinery.lanes)
@@ -163,12 +182,10 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
         async def ready() -> Readiness:
             return Readiness(
                 checks=(
-                    *await _checks(
-                        settings,
-                        machinery.engine,
-                        _policy_check(settings, policy, "as at the start"),
+                    *await checks(
+                        settings, machinery.engine, policy_in_force(policy), policy.current
                     ),
-                    _database_check(database.adoption),
+                    database_check(database.adoption),
                 ),
                 counts=await sweeper.counts(),
             )
@@ -180,20 +197,13 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             log=log,
             approvals=approvals,
             questions=questions,
+            granting=Granting(approvals, grants),
+            grants=grants,
             sessions=stores.sessions,
             workspaces=stores.workspaces,
+            policy=policy,
             readiness=ready,
         )
-
-
-async def readiness(settings: Settings) -> Readiness:
-    """What `trustfloor doctor` looks at, without a running supervisor."""
-    try:
-        policy = _policy_check(settings, PolicySource(settings.policies), "on the disk")
-    except ConfigurationError as wrong:
-        policy = _broken_policy(wrong)
-    async with Engine(str(settings.engine_socket)) as engine:
-        return Readiness(checks=await _checks(settings, engine, policy))
 
 
 def _prepare(settings: Settings, stack: AsyncExitStack) -> _Places:
@@ -237,9 +247,9 @@ async def _warn_without_sandbox(engine: Engine, image: str) -> None:
 
 
 async def _upstream(settings: Settings, places: _Places, stack: AsyncExitStack) -> Upstream:
-    if settings.model is None or not settings.model.startswith(SCRIPTED):
+    path = settings.scenario
+    if path is None:
         return Upstream(base_url=settings.api_url, api_key=settings.api_key)
-    path = Path(settings.model.removeprefix(SCRIPTED))
     try:
         text = await asyncio.to_thread(path.read_text, "utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -257,19 +267,20 @@ async def _upstream(settings: Settings, places: _Places, stack: AsyncExitStack) 
     return Upstream(base_url="http://scripted", api_key=settings.api_key, unix_socket=socket)
 
 
-def _default_model(settings: Settings) -> str | None:
-    named = settings.model
-    return None if named is None or named.startswith(SCRIPTED) else named
-
-
 def _runtimes(settings: Settings, machinery: _Machinery) -> Mapping[TrustLevel, Runtime]:
     places = machinery.places
     local = LocalRuntime(
         gateway=machinery.gateway,
-        turns=places.turns,
-        instance=places.instance,
-        cli=bundled_cli(),
-        living=machinery.lanes.living_turns,
+        terms=LocalTerms(
+            turns=places.turns,
+            instance=places.instance,
+            cli=bundled_cli(),
+            living=machinery.lanes.living_turns,
+            confines=Confines(
+                own=places.own,
+                steering=(settings.policies, Path(sys.prefix), Path(__file__).resolve().parent),
+            ),
+        ),
     )
     sandboxes = Sandboxes(
         image=settings.runner_image,
@@ -305,25 +316,6 @@ def _limits(settings: Settings) -> Limits:
     return limits.fitting(os.cpu_count() or 1)
 
 
-async def _record_decision(audit: AuditLog, decided: Decided) -> None:
-    await audit.append(
-        "decision",
-        decided.turn.session_id,
-        decided.turn.turn_id,
-        {
-            "tool": decided.call.tool,
-            "toolUseId": decided.call.tool_use_id,
-            "level": decided.call.level.value,
-            "agent": decided.call.agent,
-            "policy": decided.policy_hash,
-            "said": type(decided.policy_verdict).__name__.lower(),
-            "verdict": type(decided.verdict).__name__.lower(),
-            "rule": decided.verdict.rule,
-            "request": decided.request_id,
-        },
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class _LaneSink:
     """A turn's events, through its lane, which keeps the books and knows when it is over."""
@@ -344,115 +336,3 @@ def _people(settings: Settings, log: EventLog, lanes: Lanes) -> tuple[Approvals,
         Approvals(sink_of, clock, timeout_s=settings.approval_seconds, was_asked=log.has_asked),
         Questions(sink_of, clock, timeout_s=settings.question_seconds, was_asked=log.has_asked),
     )
-
-
-def _database_check(adoption: Adoption | None) -> Check:
-    if adoption is None:
-        return Check("database", ok=True, detail="as this supervisor left it")
-    return Check("database", ok=None, detail=adoption.detail, remedy=REMEDY)
-
-
-async def _checks(settings: Settings, engine: Engine, policy: Check) -> tuple[Check, ...]:
-    return (
-        _vault_check(settings),
-        policy,
-        _model_check(settings),
-        *await asyncio.to_thread(local_checks),
-        *await engine_checks(engine, settings.runner_image),
-    )
-
-
-def _vault_check(settings: Settings) -> Check:
-    if os.access(settings.vault, os.R_OK | os.W_OK | os.X_OK) and settings.vault.is_dir():
-        return Check("vault", ok=True, detail=str(settings.vault))
-    return Check(
-        "vault",
-        ok=False,
-        detail=f"{settings.vault} is no folder that we may read and write",
-        remedy="give one with --vault or VAULT_PATH",
-    )
-
-
-def _policy_check(settings: Settings, policy: PolicySource, when: str) -> Check:
-    """The hash tells whether what is on the disk is what a running supervisor has read."""
-    if policy.error is not None:
-        return _broken_policy(policy.error)
-    return Check(
-        "policy", ok=True, detail=f"{settings.policies}, {when}: hash {policy.current.hash[:12]}"
-    )
-
-
-def _broken_policy(error: ConfigurationError) -> Check:
-    return Check(
-        "policy",
-        ok=False,
-        detail=f"{error.where}: {error.message}",
-        remedy=error.remedy or "mend the file; docs/policy.md says what it may hold",
-    )
-
-
-def _model_check(settings: Settings) -> Check:
-    if settings.model is not None and settings.model.startswith(SCRIPTED):
-        return Check("model", ok=True, detail=f"the scripted model: {settings.model}")
-    if settings.api_key is not None:
-        return Check("model", ok=True, detail=f"{settings.api_url}, with a key")
-    return Check(
-        "model",
-        ok=False,
-        detail="there is no key",
-        remedy="set ANTHROPIC_API_KEY, or use --model scripted:FILE",
-    )
-
-
-class _Sweeper:
-    """Removes and counts what is ours: containers, processes, turn folders, views."""
-
-    def __init__(self, machinery: _Machinery) -> None:
-        self._places = machinery.places
-        self._engine = machinery.engine
-        self._views = machinery.views
-        self._lanes = machinery.lanes
-
-    async def sweep(self) -> None:
-        """Remove what no living turn uses. Never raises: what stays is found the next time."""
-        try:
-            reaped = await reap_containers(
-                self._engine, self._places.instance, self._lanes.living_turns
-            )
-        except TurnFailed as error:
-            logger.info("containers were not looked at: %s", error.message)
-        else:
-            if reaped.removed:
-                logger.warning("removed %d left-over containers", reaped.removed)
-        try:
-            await asyncio.to_thread(self._sweep_folders)
-        except OSError as error:
-            logger.warning("left-overs could not be removed: %s", error)
-
-    def _sweep_folders(self) -> None:
-        ended = end_leftovers(self._places.instance, self._lanes.living_turns)
-        folders = remove_leftover_turns(self._places.turns, self._lanes.living_turns)
-        views = self._views.leftovers()
-        living = self._lanes.living_turns()
-        for name in views:
-            if name not in living:
-                self._views.discard(name)
-        if ended or folders:
-            logger.warning("ended %d left-over processes, removed %d folders", ended, folders)
-
-    async def counts(self) -> Leftovers:
-        """What of ours exists now."""
-        living = self._lanes.living_turns()
-        try:
-            containers = await self._engine.list_ours(self._places.instance)
-        except TurnFailed:
-            containers = ()
-        live = sum(each.labels.get(LABEL_TURN) in living for each in containers)
-        folders = list(self._places.turns.iterdir()) if self._places.turns.is_dir() else []
-        return Leftovers(
-            containers_live=live,
-            containers_left=len(containers) - live,
-            turn_folders=len(folders),
-            sockets=sum((each / "run" / "model.sock").exists() for each in folders),
-            processes=await asyncio.to_thread(count_marked, self._places.instance),
-        )

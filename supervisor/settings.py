@@ -17,6 +17,7 @@ from supervisor.errors import ConfigurationError
 from supervisor.trust.levels import TrustLevel
 
 PREFIX = "TRUSTFLOOR_"
+_SCRIPTED = "scripted:"
 _OTHER_VARIABLES = frozenset(
     {
         # of the clients
@@ -110,10 +111,16 @@ class Settings(BaseSettings):
     """How long running turns may go on when the supervisor is asked to stop."""
     log_format: Literal["human", "json"] = Field("human", validation_alias=_named("log_format"))
 
-    @field_validator("vault", "policies", mode="after")
+    @field_validator("vault", mode="after")
     @classmethod
     def _resolved(cls, path: Path) -> Path:
         return path.expanduser().resolve()
+
+    @field_validator("policies", mode="after")
+    @classmethod
+    def _as_named(cls, path: Path) -> Path:
+        # Links stay: one that is set anew is another set of policies.
+        return path.expanduser().absolute()
 
     @field_validator("data_dir", "runtime_dir", mode="after")
     @classmethod
@@ -144,6 +151,18 @@ class Settings(BaseSettings):
                 raise ValueError(f"{each!r} is not HERE=THERE")
             pairs.append((Path(here), Path(there)))
         return tuple(pairs)
+
+    @property
+    def scenario(self) -> Path | None:
+        """The scripted model's file, where that is the model."""
+        if self.model is None or not self.model.startswith(_SCRIPTED):
+            return None
+        return Path(self.model.removeprefix(_SCRIPTED))
+
+    @property
+    def default_model(self) -> str | None:
+        """The model for messages that name none; None: the CLI's own choice."""
+        return None if self.scenario is not None else self.model
 
     def on_engine(self, path: Path) -> str:
         """The path as the engine's host has it."""

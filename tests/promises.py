@@ -85,9 +85,51 @@ INVARIANTS: Final = (
         ),
     ),
     Promise(
+        "INV-09",
+        "At `vault` the agent's processes see the vault and the system, and no denied bytes.",
+        (
+            "security/test_inv_09_confinement.py",
+            "security/test_inv_09_the_vault_changes.py",
+            "integration/test_vault_cage_users.py",
+            "unit/runtimes/test_bubblewrap.py",
+            "unit/runtimes/test_vault_scan.py",
+        ),
+    ),
+    Promise(
+        "INV-10",
+        "What steers agents isn't written by one, at `vault` not by its programs either.",
+        ("security/test_inv_10_steering_in_the_cage.py",),
+    ),
+    Promise(
+        "INV-12",
+        "A grant counts for its session, at the trust level it was given at, until it ends.",
+        (
+            "security/test_inv_12_grants_dont_travel.py",
+            "integration/test_grants.py",
+            "unit/gate/test_gate_grants.py",
+            "unit/policy/test_grant_pattern.py",
+        ),
+    ),
+    Promise(
         "INV-15",
-        "A sandboxed turn begins with a measured receipt; a weak one refuses the message.",
-        ("security/test_inv_15_measured_not_claimed.py",),
+        "A caged turn begins with a measured receipt; a weak one refuses the message.",
+        (
+            "security/test_inv_15_measured_not_claimed.py",
+            "security/test_inv_15_the_vault_cage_is_measured.py",
+            "unit/runtimes/test_cage_receipt.py",
+        ),
+    ),
+    Promise(
+        "INV-16",
+        "A honeytoken of a denied file that shows up ends the turn and writes an incident.",
+        (
+            "security/test_inv_16_honeytokens.py",
+            "integration/test_gateway_honeytokens.py",
+            "unit/gate/test_gate_honeytokens.py",
+            "unit/runtimes/test_honeytokens.py",
+            "unit/runtimes/test_vault_view_decoys.py",
+            "unit/sessions/test_alarm.py",
+        ),
     ),
     Promise(
         "INV-17",
@@ -100,7 +142,7 @@ FIELD_REPORTS: Final = (
     Promise(
         "S01",
         "A quiet stream survives an ordinary proxy, and deltas come apart.",
-        ("integration/test_api_behind_nginx.py",),
+        ("integration/test_api_behind_nginx.py", "integration/test_field_quiet_stream.py"),
     ),
     Promise(
         "S02",

@@ -64,12 +64,6 @@ class TrustBody(Body):
     trust_level: Level
 
 
-class GrantBody(Body):
-    """A permission is given; `contentHash`, if sent, must be that of the request shown."""
-
-    content_hash: str | None = None
-
-
 class DenyBody(Body):
     """A permission is refused; the agent is told `message`."""
 
@@ -147,12 +141,35 @@ class WorkspacesView(View):
     workspaces: list[WorkspaceView]
 
 
+class PolicyFaultView(View):
+    """A mistake in a policy file: where, and what was expected there. Counted from 1."""
+
+    file: str
+    line: int | None = None
+    column: int | None = None
+    field: str | None = None
+    expected: str
+    remedy: str | None = None
+
+
+class PolicyHealthView(View):
+    """The policy in force by its hash; `error`: why the files on the disk aren't in force.
+
+    `watched` is whether a change of the files would be seen.
+    """
+
+    hash: str
+    watched: bool
+    error: PolicyFaultView | None = None
+
+
 class HealthView(View):
-    """That the server answers at all."""
+    """That the server answers at all, and whether its policy files are in force."""
 
     status: Literal["ok"] = "ok"
     timestamp: str
     version: str
+    policy: PolicyHealthView
 
 
 class CheckView(View):

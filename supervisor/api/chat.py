@@ -16,7 +16,7 @@ from supervisor.errors import TurnInterrupted
 from supervisor.events.log import EventRecord, is_terminal
 from supervisor.events.replay import subscribe
 from supervisor.events.schema import DoneEvent
-from supervisor.sessions.conversations import MessageRequest, TurnStarted
+from supervisor.sessions.records import MessageRequest, TurnStarted
 
 router = APIRouter(prefix="/chat", tags=["chat"])
 

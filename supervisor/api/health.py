@@ -3,11 +3,21 @@
 import importlib.metadata
 from dataclasses import asdict
 from datetime import UTC, datetime
+from pathlib import PurePath
 
 from fastapi import APIRouter
 
-from supervisor.api.bodies import CheckView, HealthView, LeftoversView, ReadinessView
+from supervisor.api.bodies import (
+    CheckView,
+    HealthView,
+    LeftoversView,
+    PolicyFaultView,
+    PolicyHealthView,
+    ReadinessView,
+)
 from supervisor.api.parts import Supervisor
+from supervisor.gate.policy_files import PolicySource
+from supervisor.policy.fault import PolicyFault
 
 router = APIRouter(tags=["health"])
 
@@ -21,12 +31,31 @@ def version() -> str:
 
 
 @router.get("/health")
-async def health() -> HealthView:
-    """The only route without a token; it says nothing of the machine or of what runs."""
+async def health(supervisor: Supervisor) -> HealthView:
+    """The only route without a token; it says nothing of the machine or of what runs.
+
+    But it does say of a policy file that isn't in force which place in it is wrong: what watches
+    this route is to notice.
+    """
     return HealthView(
         timestamp=datetime.now(UTC).isoformat(timespec="milliseconds"),
         version=version(),
+        policy=policy_health(supervisor.policy),
     )
+
+
+def policy_health(source: PolicySource) -> PolicyHealthView:
+    """The policy in force, and what is wrong with its files, without the folders' names."""
+    fault = source.fault
+    return PolicyHealthView(
+        hash=source.current.hash,
+        watched=source.unwatched is None,
+        error=None if fault is None else _view(fault),
+    )
+
+
+def _view(fault: PolicyFault) -> PolicyFaultView:
+    return PolicyFaultView(**{**fault.parts(), "file": PurePath(fault.file).name})
 
 
 @router.get("/ready")

@@ -10,7 +10,16 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import TypeAdapter
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from supervisor.api import chat, health, permissions, questions, sessions, workspaces
+from supervisor.api import (
+    chat,
+    grants,
+    health,
+    permissions,
+    policy,
+    questions,
+    sessions,
+    workspaces,
+)
 from supervisor.api.access import Access
 from supervisor.api.bodies import ProblemView
 from supervisor.api.parts import Parts
@@ -70,7 +79,7 @@ def make_routes() -> FastAPI:
         openapi_url="/api/openapi.json",
         redirect_slashes=False,
     )
-    for room in (health, chat, sessions, permissions, questions, workspaces):
+    for room in (health, chat, sessions, permissions, grants, questions, workspaces, policy):
         app.include_router(room.router, prefix="/api")
     speak_problems(app)
     app.openapi = functools.cache(lambda: _describe(app))  # type: ignore[method-assign]

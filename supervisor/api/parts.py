@@ -11,12 +11,15 @@ from fastapi import Depends
 from pydantic import SecretStr
 from starlette.requests import Request
 
+from supervisor.approvals.granting import Granting
+from supervisor.approvals.grants import GrantBook
 from supervisor.approvals.pending import Approvals
 from supervisor.approvals.questions import Questions
 from supervisor.events.log import EventLog
+from supervisor.gate.policy_files import PolicySource
 from supervisor.ids import SessionId
 from supervisor.observability.health import Readiness
-from supervisor.sessions.conversations import MessageRequest, TurnStarted
+from supervisor.sessions.records import MessageRequest, TurnStarted
 from supervisor.settings import Settings
 from supervisor.storage.sessions import SessionStore
 from supervisor.storage.workspaces import WorkspaceStore
@@ -70,8 +73,11 @@ class Parts:
     log: EventLog
     approvals: Approvals
     questions: Questions
+    granting: Granting
+    grants: GrantBook
     sessions: SessionStore
     workspaces: WorkspaceStore
+    policy: PolicySource
     readiness: Callable[[], Awaitable[Readiness]]
 
 

@@ -3,12 +3,58 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from pydantic import AliasChoices, Field
 
-from supervisor.api.bodies import AnsweredView, DenyBody, GrantBody, OpenPermission, PermissionsView
+from supervisor.api.bodies import AnsweredView, Body, DenyBody, OpenPermission, PermissionsView
+from supervisor.api.caller import Calling, Scope
+from supervisor.api.grants import GrantView, grant_view
 from supervisor.api.parts import Supervisor
+from supervisor.approvals.granting import MOST_AT_ONCE, Yes
 from supervisor.ids import SessionId
+from supervisor.policy.permissions import GrantKind, GrantScope
 
 router = APIRouter(prefix="/permissions", tags=["permissions"])
+
+SuggestionId = Annotated[str, Field(max_length=64)]
+
+
+class GrantBody(Body):
+    """A permission is given; `contentHash`, if sent, must be that of the request shown.
+
+    `scope` is `once` unless a suggestion or a pattern is given, and then `session`. `suggestion` is
+    the id of one of the request's suggestions, or a list of them. `pattern` is an own one, of
+    `kind`, or of the kind that the call needs. `expiresIn` are seconds.
+    """
+
+    content_hash: str | None = None
+    scope: GrantScope | None = None
+    suggestion: (
+        SuggestionId | Annotated[list[SuggestionId], Field(max_length=MOST_AT_ONCE)] | None
+    ) = None
+    pattern: Annotated[str, Field(max_length=20_000)] | None = None
+    kind: GrantKind | None = None
+    expires_in: float | None = Field(
+        None,
+        allow_inf_nan=False,
+        validation_alias=AliasChoices("expiresIn", "expires_in", "expiresInSeconds"),
+    )
+
+    def chosen(self) -> tuple[str, ...]:
+        """The ids of the suggestions."""
+        if self.suggestion is None:
+            return ()
+        return (self.suggestion,) if isinstance(self.suggestion, str) else tuple(self.suggestion)
+
+
+class GrantedView(AnsweredView):
+    """What was granted: the call, with `grants` what goes beyond it.
+
+    `also` are requests that waited, and that the grants have answered.
+    """
+
+    scope: GrantScope
+    grants: list[GrantView]
+    also: list[str]
 
 
 @router.get("")
@@ -29,15 +75,38 @@ async def list_permissions(
 
 @router.post("/{request_id}/grant")
 async def grant(
-    request_id: str, supervisor: Supervisor, body: GrantBody | None = None
-) -> AnsweredView:
-    """Let the call run exactly as it was shown.
+    request_id: str, supervisor: Supervisor, caller: Calling, body: GrantBody | None = None
+) -> GrantedView:
+    """Let the call run exactly as it was shown, and others like it, if you say so.
 
-    With `contentHash`, only if that is the hash of what waits: it is what the person saw.
+    With `contentHash`, only if that is the hash of what waits: it is what the person saw. What is
+    granted beyond the call counts at its trust level only, and never what the deny list,
+    self-protection or the level forbid. For an agent in all its sessions (`agent`) it takes the
+    scope `admin`.
     """
-    content_hash = (body or GrantBody()).content_hash
-    await supervisor.approvals.answer(request_id, "granted", content_hash=content_hash)
-    return AnsweredView(id=request_id, decision="granted")
+    said = body or GrantBody()
+    beyond = bool(said.chosen()) or said.pattern is not None
+    scope = said.scope or (GrantScope.SESSION if beyond else GrantScope.ONCE)
+    caller.require(Scope.ADMIN if scope is GrantScope.AGENT else Scope.APPROVE)
+    granted = await supervisor.granting.grant(
+        request_id,
+        Yes(
+            given_by=caller.name,
+            scope=scope,
+            suggestions=said.chosen(),
+            pattern=said.pattern,
+            kind=said.kind,
+            expires_in=said.expires_in,
+            content_hash=said.content_hash,
+        ),
+    )
+    return GrantedView(
+        id=request_id,
+        decision="granted",
+        scope=scope,
+        grants=[grant_view(row) for row in granted.rows],
+        also=list(granted.also),
+    )
 
 
 @router.post("/{request_id}/deny")

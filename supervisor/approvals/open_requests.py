@@ -1,15 +1,17 @@
 """Requests that wait for a person: asked once, answered once, void when nobody waits any more."""
 
 import asyncio
+import contextlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar
 
-from supervisor.errors import AlreadyAnswered, NotFound, RequestVoid
-from supervisor.events.schema import SupervisorEvent
+from supervisor.errors import AlreadyAnswered, NotFound, RequestVoid, TrustfloorError
+from supervisor.events.schema import GivenGrant, PermissionResolvedEvent, SupervisorEvent
 from supervisor.ids import RequestId, SessionId, TurnId
+from supervisor.policy.permissions import GrantScope
 
 REMEMBERED = 4_096
 """How many closed requests are remembered by how they ended; older ones are looked up as void."""
@@ -17,8 +19,37 @@ REMEMBERED = 4_096
 WasAsked = Callable[[str], Awaitable[bool]]
 """Whether a request of this id was ever put to a person; the app reads it from the event log."""
 
+
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """What else was granted with an answer, or what earlier grants made it."""
+
+    scope: GrantScope
+    grants: tuple[GivenGrant, ...] = ()
+    covered_by: tuple[str, ...] = ()
+
+
+class Word(Protocol):
+    """What a person says to a request, of whatever kind it is."""
+
+    @property
+    def decision(self) -> Literal["granted", "denied"]:
+        """Whether they gave what was asked for."""
+        ...
+
+    @property
+    def message(self) -> str | None:
+        """What they say besides, to the agent."""
+        ...
+
+    @property
+    def beyond(self) -> "Beyond | None":
+        """What they granted beyond the request itself."""
+        ...
+
+
 S = TypeVar("S")
-A = TypeVar("A")
+A = TypeVar("A", bound=Word)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,36 +100,56 @@ class Open(Generic[S, A]):
 
 
 class OpenRequests(Generic[S, A]):
-    """All open requests of one kind. Used from one event loop; every change is one step of it."""
+    """All open requests of one kind. Used from one event loop; every change is one step of it.
 
-    def __init__(self, *, capacity: int, was_asked: WasAsked | None = None) -> None:
+    A request stays open for `timeout_s` seconds; `capacity` are open at most.
+    """
+
+    def __init__(
+        self, sinks: Sinks, *, timeout_s: float, capacity: int, was_asked: WasAsked | None = None
+    ) -> None:
+        self.timeout_s = timeout_s
+        self._sinks = sinks
         self._open: dict[str, Open[S, A]] = {}
         self._ended: OrderedDict[str, End] = OrderedDict()
         self._capacity = capacity
         self._was_asked = was_asked
 
-    def open(self, request_id: RequestId, turn: TurnContext, subject: S) -> Open[S, A] | None:
-        """Register a request; None if as many as fit are open already."""
+    async def ask(
+        self, request_id: RequestId, turn: TurnContext, asked: SupervisorEvent, subject: S
+    ) -> Outcome[A] | None:
+        """Say `asked` and wait for the outcome, which is said too; a cancelled wait voids it.
+
+        None, and nothing is said: as many as fit are open already.
+        """
         if len(self._open) >= self._capacity:
             return None
         future: asyncio.Future[Outcome[A]] = asyncio.get_running_loop().create_future()
         request: Open[S, A] = Open(request_id, turn, subject, future)
         self._open[request_id] = request
-        return request
-
-    async def wait(self, request: Open[S, A], timeout_s: float) -> Outcome[A]:
-        """Until it is answered, void, or `timeout_s` have passed; a cancelled wait voids it."""
+        sink = self._sinks(turn)
         try:
-            await asyncio.wait({request.outcome}, timeout=timeout_s)
+            await sink.emit(asked)
+            outcome = await self._wait(request)
         except asyncio.CancelledError:
-            self.discard(request)
+            self._discard(request)
+            # The turn is being ended: that matters more than the event about it.
+            with contextlib.suppress(TrustfloorError):
+                await sink.emit(_resolved(request.id, Outcome(End.VOID)))
             raise
+        finally:
+            self._discard(request)
+        await sink.emit(_resolved(request.id, outcome))
+        return outcome
+
+    async def _wait(self, request: Open[S, A]) -> Outcome[A]:
+        await asyncio.wait({request.outcome}, timeout=self.timeout_s)
         # No await between the look and the mark: an answer either came before, or is too late.
         if not request.outcome.done():
             self._end(request, Outcome(End.TIMED_OUT))
         return request.outcome.result()
 
-    def discard(self, request: Open[S, A]) -> None:
+    def _discard(self, request: Open[S, A]) -> None:
         """Nobody waits for it: void, if it is still open."""
         if not request.outcome.done():
             self._end(request, Outcome(End.VOID))
@@ -113,20 +164,14 @@ class OpenRequests(Generic[S, A]):
         if request is not None:
             return request
         ended = self._ended.get(request_id)
-        if ended is End.ANSWERED:
-            raise AlreadyAnswered("somebody has answered this request already", where=request_id)
         if ended is not None or (self._was_asked is not None and await self._was_asked(request_id)):
-            raise RequestVoid(
-                "this request is no longer open: it timed out, or its turn has ended",
-                where=request_id,
-                remedy="send the message again, if it is still needed",
-            )
+            raise _closed(request_id, ended)
         raise NotFound("no request has this id", where=request_id)
 
     def answer(self, request: Open[S, A], answer: A) -> None:
-        """Settle an open request; the first answer wins."""
+        """Settle an open request; the first answer wins. Raises AlreadyAnswered, RequestVoid."""
         if request.outcome.done():
-            raise AlreadyAnswered("somebody has answered this request already", where=request.id)
+            raise _closed(request.id, request.outcome.result().end)
         self._end(request, Outcome(End.ANSWERED, answer))
 
     def end_turn(self, turn_id: TurnId) -> None:
@@ -140,9 +185,41 @@ class OpenRequests(Generic[S, A]):
             each for each in self._open.values() if session_id in (None, each.turn.session_id)
         )
 
+    def session_of(self, request_id: str) -> SessionId | None:
+        """The session of an open request."""
+        request = self._open.get(request_id)
+        return None if request is None else request.turn.session_id
+
     def _end(self, request: Open[S, A], outcome: Outcome[A]) -> None:
         request.outcome.set_result(outcome)
         self._open.pop(request.id, None)
         self._ended[request.id] = outcome.end
         while len(self._ended) > REMEMBERED:
             self._ended.popitem(last=False)
+
+
+def _closed(request_id: str, ended: End | None) -> TrustfloorError:
+    """Why a request can't be answered; None: nobody remembers how it ended."""
+    if ended is End.ANSWERED:
+        return AlreadyAnswered("somebody has answered this request already", where=request_id)
+    return RequestVoid(
+        "this request is no longer open: it timed out, or its turn has ended",
+        where=request_id,
+        remedy="send the message again, if it is still needed",
+    )
+
+
+def _resolved(request_id: RequestId, outcome: Outcome[A]) -> PermissionResolvedEvent:
+    if outcome.answer is not None:
+        word, beyond = outcome.answer, outcome.answer.beyond
+        return PermissionResolvedEvent(
+            id=request_id,
+            decision=word.decision,
+            message=word.message,
+            scope=None if beyond is None else beyond.scope,
+            grants=() if beyond is None else beyond.grants,
+            covered_by=() if beyond is None else beyond.covered_by,
+        )
+    return PermissionResolvedEvent(
+        id=request_id, decision="timed_out" if outcome.end is End.TIMED_OUT else "void"
+    )

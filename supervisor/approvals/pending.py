@@ -1,7 +1,6 @@
 """Approvals: a call that policy leaves to a person is asked about once, and answered once."""
 
 import asyncio
-import contextlib
 import hashlib
 import json
 from collections.abc import Mapping
@@ -9,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from supervisor.approvals.display import display_input
+from supervisor.approvals.offer import NOTHING, Offer
 from supervisor.approvals.open_requests import (
+    Beyond,
     End,
     Open,
     OpenRequests,
@@ -19,11 +20,13 @@ from supervisor.approvals.open_requests import (
     WasAsked,
 )
 from supervisor.clock import Clock
-from supervisor.errors import InvalidRequest, TrustfloorError
-from supervisor.events.schema import PermissionRequestEvent, PermissionResolvedEvent
+from supervisor.errors import InvalidRequest
+from supervisor.events.schema import PermissionRequestEvent
 from supervisor.events.size import is_light
 from supervisor.ids import RequestId, SessionId, TurnId, new_request_id
 from supervisor.policy.call import ToolCall
+from supervisor.policy.permissions import GrantScope
+from supervisor.policy.suggest import server_of
 
 __all__ = ("Answer", "Approvals", "Decision", "TurnContext", "content_hash")
 
@@ -47,9 +50,24 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class Said:
+    """What a person says to a request, and what they grant beyond it."""
+
     decision: Literal["granted", "denied"]
-    message: str | None
+    message: str | None = None
+    beyond: Beyond | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A call that waits for a person: what they see, and what they could grant."""
+
+    event: PermissionRequestEvent
+    offer: Offer = NOTHING
+
+
+ONCE = Said("granted", beyond=Beyond(GrantScope.ONCE))
+"""The call, and nothing besides."""
 
 
 def content_hash(tool: str, input: Mapping[str, Any]) -> str:
@@ -74,50 +92,36 @@ class Approvals:
         capacity: int = 100,
         was_asked: WasAsked | None = None,
     ) -> None:
-        self._sinks = sinks
         self._clock = clock
-        self._timeout_s = timeout_s
-        self._requests: OpenRequests[PermissionRequestEvent, _Said] = OpenRequests(
-            capacity=capacity, was_asked=was_asked
+        self._requests: OpenRequests[Waiting, Said] = OpenRequests(
+            sinks, timeout_s=timeout_s, capacity=capacity, was_asked=was_asked
         )
         self._rendering = asyncio.Semaphore(RENDERED_AT_ONCE)
 
     @property
     def timeout_s(self) -> float:
         """How long a request stays open, in seconds."""
-        return self._timeout_s
+        return self._requests.timeout_s
 
-    async def ask(
-        self, turn: TurnContext, call: ToolCall, rule: str, reason: str, permission_type: str
+    async def ask(  # noqa: PLR0913  (all that a person is told)
+        self,
+        turn: TurnContext,
+        call: ToolCall,
+        rule: str,
+        reason: str,
+        permission_type: str,
+        *,
+        offer: Offer = NOTHING,
     ) -> Answer:
         """Put the call to a person and wait for the answer, which is always one of `Answer`'s.
 
         Cancelled, it voids the request. Both the request and what became of it are events.
         """
         event = await self._rendered(call, rule, reason, permission_type)
-        request = self._requests.open(RequestId(event.id), turn, event)
-        if request is None:
-            return Answer("server_overloaded")
-        sink = self._sinks(turn)
-        try:
-            await sink.emit(event)
-            outcome = await self._requests.wait(request, self._timeout_s)
-        except asyncio.CancelledError:
-            self._requests.discard(request)
-            # The turn is being ended: that matters more than the event about it.
-            with contextlib.suppress(TrustfloorError):
-                await sink.emit(PermissionResolvedEvent(id=request.id, decision="void"))
-            raise
-        finally:
-            self._requests.discard(request)
-        answer = _answer(request, outcome)
-        if answer.decision != "server_overloaded":
-            await sink.emit(
-                PermissionResolvedEvent(
-                    id=request.id, decision=answer.decision, message=answer.message
-                )
-            )
-        return answer
+        event = event.model_copy(update=offer.told())
+        request_id = RequestId(event.id)
+        outcome = await self._requests.ask(request_id, turn, event, Waiting(event, offer))
+        return Answer("server_overloaded") if outcome is None else _answer(request_id, outcome)
 
     async def answer(
         self,
@@ -132,29 +136,43 @@ class Approvals:
         `content_hash`, if given, must be that of the request: the person saw this call and no
         other. Raises AlreadyAnswered, RequestVoid, NotFound or InvalidRequest.
         """
+        request = await self.find(request_id, content_hash)
+        if message is not None and len(message) > LONGEST_MESSAGE:
+            raise InvalidRequest(
+                f"a message has at most {LONGEST_MESSAGE} characters", where="message"
+            )
+        beyond = Beyond(GrantScope.ONCE) if decision == "granted" else None
+        self._requests.answer(request, Said(decision, message, beyond))
+
+    async def find(self, request_id: str, content_hash: str | None = None) -> Open[Waiting, Said]:
+        """The open request of this id, whose call has this hash, if one is given.
+
+        Raises AlreadyAnswered, RequestVoid, NotFound or InvalidRequest.
+        """
         request = await self._requests.find(request_id)
-        if content_hash is not None and content_hash != request.subject.content_hash:
+        if content_hash is not None and content_hash != request.subject.event.content_hash:
             raise InvalidRequest(
                 "this isn't the hash of the call that waits",
                 where="contentHash",
                 remedy="look at the request again",
             )
-        if message is not None and len(message) > LONGEST_MESSAGE:
-            raise InvalidRequest(
-                f"a message has at most {LONGEST_MESSAGE} characters", where="message"
-            )
-        self._requests.answer(request, _Said(decision, message))
+        return request
+
+    def settle(self, request: Open[Waiting, Said], said: Said) -> None:
+        """Answer a request that was found. Raises AlreadyAnswered: the first answer wins."""
+        self._requests.answer(request, said)
+
+    def waiting(self, session_id: SessionId | None = None) -> tuple[Open[Waiting, Said], ...]:
+        """The open requests with what could be granted, oldest first; of one session, if given."""
+        return self._requests.pending(session_id)
 
     def pending(self, session_id: SessionId | None = None) -> tuple[PermissionRequestEvent, ...]:
         """The open requests, oldest first; of one session, if given."""
-        return tuple(each.subject for each in self._requests.pending(session_id))
+        return tuple(each.subject.event for each in self._requests.pending(session_id))
 
     def session_of(self, request_id: str) -> SessionId | None:
         """The session of an open request."""
-        for each in self._requests.pending():
-            if each.id == request_id:
-                return each.turn.session_id
-        return None
+        return self._requests.session_of(request_id)
 
     def end_turn(self, turn_id: TurnId) -> None:
         """Void all that is open of a turn that is over."""
@@ -173,6 +191,8 @@ class Approvals:
     ) -> PermissionRequestEvent:
         shown = display_input(call.input)
         now = self._clock.now()
+        server = server_of(call.tool)
+        path = call.input.get("file_path", call.input.get("notebook_path"))
         return PermissionRequestEvent(
             id=new_request_id(),
             tool_use_id=call.tool_use_id,
@@ -186,12 +206,15 @@ class Approvals:
             content_hash=content_hash(call.tool, call.input),
             rule=rule,
             reason=reason,
+            file_path=path if isinstance(path, str) else None,
+            mcp_server=server,
+            mcp_tool=None if server is None else call.tool,
             asked_at=now,
-            expires_at=now + self._timeout_s,
+            expires_at=now + self._requests.timeout_s,
         )
 
 
-def _answer(request: Open[PermissionRequestEvent, _Said], outcome: Outcome[_Said]) -> Answer:
+def _answer(request_id: RequestId, outcome: Outcome[Said]) -> Answer:
     if outcome.answer is not None:
-        return Answer(outcome.answer.decision, request.id, outcome.answer.message)
-    return Answer("timed_out" if outcome.end is End.TIMED_OUT else "void", request.id)
+        return Answer(outcome.answer.decision, request_id, outcome.answer.message)
+    return Answer("timed_out" if outcome.end is End.TIMED_OUT else "void", request_id)

@@ -1,10 +1,8 @@
 """AskUserQuestion: the agent's questions go to a person, and only a person's answers come back."""
 
-import asyncio
-import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from supervisor.approvals.open_requests import (
     End,
@@ -14,8 +12,8 @@ from supervisor.approvals.open_requests import (
     WasAsked,
 )
 from supervisor.clock import Clock
-from supervisor.errors import InvalidRequest, TrustfloorError
-from supervisor.events.schema import PermissionResolvedEvent, UserQuestionEvent
+from supervisor.errors import InvalidRequest
+from supervisor.events.schema import UserQuestionEvent
 from supervisor.ids import RequestId, SessionId, TurnId, new_request_id
 
 LONGEST_FREE_TEXT = 10_000
@@ -52,6 +50,14 @@ class _Said:
 
     answers: Mapping[str, str] | None
     message: str | None = None
+
+    @property
+    def decision(self) -> Literal["granted", "denied"]:
+        return "denied" if self.answers is None else "granted"
+
+    @property
+    def beyond(self) -> None:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +149,9 @@ class Questions:
         capacity: int = 100,
         was_asked: WasAsked | None = None,
     ) -> None:
-        self._sinks = sinks
         self._clock = clock
-        self._timeout_s = timeout_s
         self._requests: OpenRequests[_Asked, _Said] = OpenRequests(
-            capacity=capacity, was_asked=was_asked
+            sinks, timeout_s=timeout_s, capacity=capacity, was_asked=was_asked
         )
 
     async def ask(self, turn: TurnContext, tool_use_id: str, input: Mapping[str, Any]) -> Replies:
@@ -160,43 +164,18 @@ class Questions:
             request_id=new_request_id(),
             tool_use_id=tool_use_id,
             questions=tuple(input["questions"]),
-            expires_at=self._clock.now() + self._timeout_s,
+            expires_at=self._clock.now() + self._requests.timeout_s,
         )
         request_id = RequestId(event.request_id)
-        request = self._requests.open(request_id, turn, _Asked(event, questions))
-        if request is None:
+        outcome = await self._requests.ask(request_id, turn, event, _Asked(event, questions))
+        if outcome is None:
             return Replies(None, reason="too many questions are open; go on without an answer")
-        sink = self._sinks(turn)
-        try:
-            await sink.emit(event)
-            outcome = await self._requests.wait(request, self._timeout_s)
-        except asyncio.CancelledError:
-            self._requests.discard(request)
-            with contextlib.suppress(TrustfloorError):
-                await sink.emit(PermissionResolvedEvent(id=request_id, decision="void"))
-            raise
-        finally:
-            self._requests.discard(request)
-        said = outcome.answer
-        if said is not None:
-            await sink.emit(
-                PermissionResolvedEvent(
-                    id=request_id,
-                    decision="denied" if said.answers is None else "granted",
-                    message=said.message,
-                )
-            )
-            return Replies(said.answers, request_id, "" if said.answers else _declined(said))
-        timed_out = outcome.end is End.TIMED_OUT
-        await sink.emit(
-            PermissionResolvedEvent(id=request_id, decision="timed_out" if timed_out else "void")
-        )
-        reason = (
-            f"the person did not answer within {self._timeout_s:g} s"
-            if timed_out
-            else "the question is no longer open"
-        )
-        return Replies(None, request_id, reason)
+        if outcome.answer is not None:
+            return _replies(request_id, outcome.answer)
+        if outcome.end is End.TIMED_OUT:
+            seconds = self._requests.timeout_s
+            return Replies(None, request_id, f"the person did not answer within {seconds:g} s")
+        return Replies(None, request_id, "the question is no longer open")
 
     async def answer(self, request_id: str, answers: Mapping[str, Given]) -> None:
         """A person's answers to all questions of a request. The first wins.
@@ -224,14 +203,15 @@ class Questions:
 
     def session_of(self, request_id: str) -> SessionId | None:
         """The session of an open question."""
-        for each in self._requests.pending():
-            if each.id == request_id:
-                return each.turn.session_id
-        return None
+        return self._requests.session_of(request_id)
 
     def end_turn(self, turn_id: TurnId) -> None:
         """Void all that is open of a turn that is over."""
         self._requests.end_turn(turn_id)
+
+
+def _replies(request_id: RequestId, said: _Said) -> Replies:
+    return Replies(said.answers, request_id, "" if said.answers else _declined(said))
 
 
 def _declined(said: _Said) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from supervisor.cli.client import Client, Heard, Refused
+from supervisor.cli.granting import chosen, suggestion_lines
 from supervisor.cli.keyboard import Keyboard
 from supervisor.cli.render import Screen
 
@@ -38,8 +39,8 @@ class Asker:
         """Have a permission request answered."""
         async with self._turn:
             self._screen.show(heard)
-            granted, message = await self._decide()
-            await self._send_verdict(heard.data, granted=granted, message=message)
+            verdict, body = await self._decide(heard.data)
+            await self._send_verdict(heard.data, verdict, body)
 
     async def question(self, heard: Heard) -> None:
         """Have the agent's questions answered; a refused answer is asked for again."""
@@ -66,17 +67,31 @@ class Asker:
             "yellow",
         )
 
-    async def _decide(self) -> tuple[bool, str | None]:
+    async def _decide(self, request: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """`grant` or `deny`, and what is said with it."""
         if self._keyboard is None:
-            return False, self._why
+            return "deny", {"message": self._why}
+        suggested = request.get("suggestedGrants") or []
+        if suggested:
+            self._screen.line("to be asked less, grant for this session:")
+            for line in suggestion_lines(suggested):
+                self._screen.line(line)
         self._keyboard.forget()
-        said = await self._prompt(self._keyboard, "allow this? [y/N] ")
-        if said is not None and said.strip().lower() in {"y", "yes"}:
-            return True, None
-        if said is None:
-            return False, _INPUT_ENDED
+        while True:
+            numbers = ", or numbers for the session" if suggested else ""
+            said = await self._prompt(self._keyboard, f"allow this? [y/N{numbers}] ")
+            if said is None:
+                return "deny", {"message": _INPUT_ENDED}
+            if said.strip().lower() in {"y", "yes"}:
+                return "grant", {}
+            ids = chosen(said, suggested) if suggested else None
+            if ids:
+                return "grant", {"scope": "session", "suggestion": ids}
+            if ids is None:
+                break
+            self._screen.line("that is none of the choices", "yellow")
         told = await self._prompt(self._keyboard, "what shall the agent be told? (may be empty) ")
-        return False, told or None
+        return "deny", {"message": told} if told else {}
 
     async def _prompt(self, keyboard: Keyboard, text: str) -> str | None:
         """What is typed at a prompt; None at the end of the input."""
@@ -87,15 +102,13 @@ class Asker:
         return said
 
     async def _send_verdict(
-        self, request: Mapping[str, Any], *, granted: bool, message: str | None
+        self, request: Mapping[str, Any], verdict: str, body: Mapping[str, Any]
     ) -> None:
-        path = f"/api/permissions/{request['id']}"
+        shown = {"contentHash": request["contentHash"]} if verdict == "grant" else {}
         try:
-            if granted:
-                body = {"contentHash": request["contentHash"]}
-                await self._client.post(f"{path}/grant", body)
-            else:
-                await self._client.post(f"{path}/deny", {"message": message} if message else {})
+            await self._client.post(
+                f"/api/permissions/{request['id']}/{verdict}", {**shown, **body}
+            )
         except Refused as refusal:
             self._screen.failure(refusal.message, refusal.where, refusal.remedy)
 

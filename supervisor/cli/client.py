@@ -164,6 +164,10 @@ class Client:
         """Set something; the answer's JSON. Raises Unreachable or Refused."""
         return await self._ask("PUT", path, json=dict(body))
 
+    async def delete(self, path: str) -> Any:
+        """Take something away; the answer's JSON. Raises Unreachable or Refused."""
+        return await self._ask("DELETE", path, json={})
+
     async def abort(self, session_id: str, reason: str) -> bool:
         """End the session's turn; whether there was one."""
         answer = await self.post(f"/api/chat/session/{session_id}/abort", {"reason": reason})

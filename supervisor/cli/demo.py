@@ -48,6 +48,7 @@ STEPS: Final[tuple[tuple[str, Step], ...]] = (
     ("It tries to write into the vault", sandbox_steps.cannot_write),
     ("It reaches for the network", sandbox_steps.reaches_no_network),
     ("It looks for the key to the model's API", sandbox_steps.finds_no_key),
+    ("It prints what stands in a secret's place", sandbox_steps.trips_over_a_decoy),
     ("It wants to use a tool that needs a person's approval", sandbox_steps.asks_a_person),
     (
         "A floor, the least strictness of a workspace, holds",

@@ -19,10 +19,11 @@ from rich.console import Console
 from rich.text import Text
 
 from supervisor.api.faults import say
-from supervisor.app import readiness
 from supervisor.cli.client import DEFAULT_URL
 from supervisor.cli.render import neutral
 from supervisor.observability.health import Check
+from supervisor.policy.fault import PolicyFault
+from supervisor.readiness import readiness
 from supervisor.settings import Settings
 
 _DISTRIBUTION: Final = "trustfloor"
@@ -43,8 +44,8 @@ def doctor(
 ) -> None:
     """Check the machine and the settings as they are on the disk now.
 
-    A supervisor that runs has read its settings and policies at its start: what is in force there
-    is told by GET /api/ready. Exit status 1 if something is wrong.
+    A supervisor that runs has read its settings at its start: what is in force there is told by
+    GET /api/ready. Exit status 1 if something is wrong.
     """
     options = {"vault": vault, "data_dir": data_dir, "model": model}
     console = Console(highlight=False, markup=False, emoji=False)
@@ -125,14 +126,26 @@ def check_data_dir(data_dir: Path) -> Check:
 
 
 def check_running(settings: Settings) -> Check:
-    """Whether a supervisor answers; only information."""
+    """Whether a supervisor answers, and whether it could put its policy files in force."""
     url = os.environ.get("TRUSTFLOOR_URL") or DEFAULT_URL.replace("3333", str(settings.port))
     try:
         answer = httpx.get(f"{url}/api/health", timeout=3, trust_env=False)
-        version = answer.raise_for_status().json()["version"]
+        said = answer.raise_for_status().json()
+        policy = said["policy"]
+        running = f"version {said['version']} answers at {url}, policy hash {policy['hash'][:12]}"
+        fault = None if policy["error"] is None else PolicyFault(**policy["error"])
+        watched = policy["watched"]
     except (httpx.HTTPError, ValueError, KeyError, TypeError):
         return Check("supervisor", ok=None, detail=f"none answers at {url}")
-    return Check("supervisor", ok=None, detail=f"version {version} answers at {url}")
+    if fault is None and watched:
+        return Check("supervisor", ok=None, detail=running)
+    wrong = f"it rejected {fault.place}: {fault.expected}" if fault else "it doesn't see changes"
+    return Check(
+        "supervisor",
+        ok=False,
+        detail=f"{running}; {wrong}",
+        remedy="`trustfloor policy check` says what is wrong with the files; see its log",
+    )
 
 
 async def check_api(url: str) -> Check:

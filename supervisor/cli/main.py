@@ -4,40 +4,28 @@ So the chat client starts without the server's libraries, and one broken part do
 others along.
 """
 
-import importlib
 import os
 import sys
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
-from typer.core import TyperGroup
 
 from supervisor.cli.hidden_key import hide_key
+from supervisor.cli.lazy import lazy
 
 COMMANDS: Final = {
     "serve": "supervisor.cli.serve",
     "demo": "supervisor.cli.demo",
     "chat": "supervisor.cli.chat",
     "doctor": "supervisor.cli.doctor",
+    "policy": "supervisor.cli.policy",
+    "grants": "supervisor.cli.grants",
 }
-"""Each command and the module that has it, as a function of the command's name."""
-
-
-class _Lazy(TyperGroup):
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
-        return list(COMMANDS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
-        if cmd_name not in COMMANDS:
-            return None
-        module = importlib.import_module(COMMANDS[cmd_name])
-        single = typer.Typer(add_completion=False, rich_markup_mode=None)
-        single.command(cmd_name)(getattr(module, cmd_name))
-        return typer.main.get_command(single)
+"""Each command and the module that has it, under the command's name."""
 
 
 app = typer.Typer(
-    cls=_Lazy,
+    cls=lazy(COMMANDS),
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -152,7 +152,7 @@ class Screen:
         is_question = data.get("id") in self._questions
         words = {"granted": "answered" if is_question else "granted", "void": "no longer open"}
         kind = "question" if is_question else "permission"
-        self.line(f"{kind}: {words.get(decision, decision)}", "yellow")
+        self.line(f"{kind}: {words.get(decision, decision)}{_beyond(data)}", "yellow")
 
     def _user_question(self, data: Mapping[str, Any]) -> None:
         self._questions.add(data["requestId"])  # the questions themselves are shown one by one
@@ -188,6 +188,14 @@ class Screen:
             self.line(f"  where: {where}", "red")
         if remedy:
             self.line(f"  what to do: {remedy}", "red")
+
+
+def _beyond(resolved: Mapping[str, Any]) -> str:
+    """What was granted beyond the call, or what had granted it."""
+    given = [f"{each['kind']} {each['pattern']}" for each in resolved.get("grants") or ()]
+    if given:
+        return f", and for the {resolved['scope']}: {'; '.join(given)}"
+    return ", as the grant just given covers it" if resolved.get("coveredBy") else ""
 
 
 def _cut(text: str, longest: int) -> str:

@@ -28,7 +28,6 @@ from supervisor.observability.logs import configure_logs, fields
 from supervisor.settings import Settings
 from supervisor.trust.levels import TrustLevel
 
-_SCRIPTED = "scripted:"
 _TOKEN_SHOWN = "token.shown"  # noqa: S105 - a file's name
 _CLOSING_SECONDS = 3
 """How long connections may take to end once the turns have: their clients must only read on."""
@@ -100,7 +99,7 @@ def _settings(**options: Any) -> Settings:
 
 
 def _require_model(settings: Settings) -> None:
-    if settings.api_key is None and not (settings.model or "").startswith(_SCRIPTED):
+    if settings.api_key is None and settings.scenario is None:
         _complain(
             "there is no model to talk to",
             "ANTHROPIC_API_KEY",

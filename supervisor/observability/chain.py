@@ -8,7 +8,7 @@ beside the log has the last `n` and `hash`, so that lines missing at the end sho
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -98,10 +98,20 @@ def write_head(path: Path, head: Head, *, fsync: bool) -> None:
     fresh.replace(target)
 
 
-def verify(path: Path) -> BadLine | None:
-    """The first line that was edited, moved, removed or added; None if the chain is whole.
+class BrokenChain(Exception):
+    """A line doesn't fit the ones before it; `bad` says which, and why."""
 
-    The log may be one line ahead of the head file: a kill can fall between the two writes.
+    def __init__(self, bad: BadLine) -> None:
+        super().__init__(f"line {bad.line}: {bad.why}")
+        self.bad = bad
+
+
+def verified(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Each line with its position, counted from 1, once it is known to fit those before it.
+
+    Raises BrokenChain at the first that was edited, moved, removed or added. The log may be one
+    line ahead of the head file, as a kill can fall between the two writes; and it may grow while it
+    is read.
     """
     recorded, chain, position = read_head(path), Head(0, GENESIS), 0
     if path.exists():
@@ -109,13 +119,27 @@ def verify(path: Path) -> BadLine | None:
             for position, line in enumerate(lines, 1):
                 link = parse(line)
                 why = _mismatch(link, chain, recorded)
+                if why is not None:
+                    recorded = read_head(path)
+                    why = _mismatch(link, chain, recorded)
                 if why is not None or link is None:
-                    return BadLine(position, why or "not an entry")
+                    raise BrokenChain(BadLine(position, why or "not an entry"))
                 chain = link.head
-    if recorded is None:
-        return BadLine(position, "the head file is missing or can't be read") if position else None
-    if chain.n < recorded.n:
-        return BadLine(position + 1, f"lines {chain.n + 1} to {recorded.n} are missing at the end")
+                yield position, line
+    if recorded is None and position:
+        raise BrokenChain(BadLine(position, "the head file is missing or can't be read"))
+    if recorded is not None and chain.n < recorded.n:
+        missing = f"lines {chain.n + 1} to {recorded.n} are missing at the end"
+        raise BrokenChain(BadLine(position + 1, missing))
+
+
+def verify(path: Path) -> BadLine | None:
+    """The first line that was edited, moved, removed or added; None if the chain is whole."""
+    try:
+        for _ in verified(path):
+            pass
+    except BrokenChain as broken:
+        return broken.bad
     return None
 
 

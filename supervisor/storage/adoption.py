@@ -20,7 +20,10 @@ REMEDY: Final = (
     " floor, then PUT /api/sessions/{id}/trust"
 )
 
-_HELD = "SELECT (SELECT count(*) FROM sessions) + (SELECT count(*) FROM turns)"
+_HELD = (
+    "SELECT (SELECT count(*) FROM sessions) + (SELECT count(*) FROM turns)"
+    " + (SELECT count(*) FROM permission_grants)"
+)
 _PLAIN_WORKSPACES = [("default", "", TrustLevel.FULL.value)]
 
 
@@ -32,6 +35,7 @@ class Adoption:
     workspaces: int
     turns: int
     transcripts: int
+    grants: int = 0
 
     @property
     def detail(self) -> str:
@@ -40,7 +44,7 @@ class Adoption:
             "the session database was not as this supervisor left it, or came from elsewhere:"
             f" {self.sessions} sessions and {self.workspaces} workspace floors were set to"
             f" {strictest(*TrustLevel).value}, {self.turns} turns ended,"
-            f" {self.transcripts} transcript pointers emptied"
+            f" {self.transcripts} transcript pointers emptied, {self.grants} grants revoked"
         )
 
 
@@ -99,6 +103,11 @@ def _adopt(cx: sqlite3.Connection, vault: Path) -> Adoption:
             (now,),
         ).rowcount,
         transcripts=_empty_unfit_pointers(cx, vault),
+        grants=cx.execute(
+            "UPDATE permission_grants SET revoked_at = ?, revoked_by = 'adoption'"
+            " WHERE revoked_at IS NULL",
+            (now,),
+        ).rowcount,
     )
 
 

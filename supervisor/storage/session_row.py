@@ -1,16 +1,15 @@
 """A session as it is stored, and how a row is read: damage costs that row, and never loosens it."""
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from supervisor.ids import SessionId
-from supervisor.storage.timestamp import from_text
+from supervisor.storage.timestamp import stored_moment
 from supervisor.trust.levels import TrustLevel, strictest
-
-_EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,15 +78,11 @@ def parse_row(row: Mapping[str, Any]) -> SessionRow:
         return optional(column) or ""
 
     def moment(column: str) -> datetime:
-        try:
-            return from_text(row[column])
-        except (TypeError, ValueError):
-            damaged.append(column)
-            return _EPOCH
+        return stored_moment(row[column], damaged, column)
 
     def number(column: str) -> float:
         value = row[column]
-        if isinstance(value, int | float):
+        if isinstance(value, int | float) and math.isfinite(value):
             return value
         damaged.append(column)
         return 0

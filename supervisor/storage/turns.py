@@ -1,5 +1,6 @@
 """The turns table: what runs in which session, and how it ended; one running turn per session."""
 
+import logging
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,8 +12,10 @@ from supervisor.errors import SessionBusy, SessionNotFound
 from supervisor.ids import SessionId, TurnId
 from supervisor.storage.database import Database
 from supervisor.storage.session_row import parse_level
-from supervisor.storage.timestamp import SystemClock, from_text, to_text
+from supervisor.storage.timestamp import SystemClock, stored_moment, to_text
 from supervisor.trust.levels import TrustLevel
+
+logger = logging.getLogger(__name__)
 
 TurnState = Literal["running", "done", "aborted", "error", "interrupted"]
 EndState = Literal["done", "aborted", "error", "interrupted"]
@@ -20,7 +23,11 @@ EndState = Literal["done", "aborted", "error", "interrupted"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRow:
-    """One stored turn; `ended_at` is None while it runs."""
+    """One stored turn; `ended_at` is None while it runs.
+
+    `damaged` names the columns that could not be read and were replaced: a level by the strictest
+    one, a moment by the epoch. The log is warned of it.
+    """
 
     id: TurnId
     session_id: SessionId
@@ -29,6 +36,7 @@ class TurnRow:
     ended_at: datetime | None
     trust_level: TrustLevel
     error_code: str | None
+    damaged: tuple[str, ...] = ()
 
 
 class TurnStore:
@@ -98,30 +106,23 @@ class TurnStore:
         )
         return [_turn(dict(row)) for row in rows]
 
-    async def mark_interrupted(self) -> list[TurnRow]:
-        """End every turn that a supervisor before us left running; those it changed.
-
-        Only right while no turn of ours runs and the data folder's lock is held: at the start.
-        """
-        async with self._db.write() as cx:
-            rows = await cx.execute_fetchall(
-                "UPDATE turns SET state = 'interrupted', ended_at = ?,"
-                " error_code = 'turn_interrupted' WHERE state = 'running' RETURNING *",
-                (self._now(),),
-            )
-            return [_turn(dict(row)) for row in rows]
-
     def _now(self) -> str:
         return to_text(self._clock.now())
 
 
 def _turn(row: Mapping[str, Any]) -> TurnRow:
-    return TurnRow(
+    damaged: list[str] = []
+    ended = row["ended_at"]
+    turn = TurnRow(
         id=TurnId(row["id"]),
         session_id=SessionId(row["session_id"]),
         state=row["state"],
-        started_at=from_text(row["started_at"]),
-        ended_at=None if row["ended_at"] is None else from_text(row["ended_at"]),
-        trust_level=parse_level(row["trust_level"], []),
+        started_at=stored_moment(row["started_at"], damaged, "started_at"),
+        ended_at=None if ended is None else stored_moment(ended, damaged, "ended_at"),
+        trust_level=parse_level(row["trust_level"], damaged),
         error_code=row["error_code"],
+        damaged=tuple(damaged),
     )
+    if damaged:
+        logger.warning("turn %s: its row holds nothing readable in %s", turn.id, ", ".join(damaged))
+    return turn

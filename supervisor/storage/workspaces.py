@@ -4,7 +4,7 @@ import re
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -12,7 +12,7 @@ from supervisor.clock import Clock
 from supervisor.errors import InvalidRequest, NotFound
 from supervisor.storage.database import Database
 from supervisor.storage.session_row import parse_level
-from supervisor.storage.timestamp import SystemClock, from_text, to_text
+from supervisor.storage.timestamp import SystemClock, stored_moment, to_text
 from supervisor.trust.levels import TrustLevel
 
 DEFAULT = "default"
@@ -25,7 +25,8 @@ _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,62}\Z")
 class WorkspaceRow:
     """One workspace. `folder` is relative to the vault, '' being the vault itself.
 
-    A floor that can't be read is the strictest one, with `damaged` set.
+    `damaged` names the columns that could not be read and were replaced: a floor by the strictest
+    one, everything else by nothing.
     """
 
     slug: str
@@ -148,17 +149,19 @@ def _no_such(slug: str) -> NotFound:
 
 def _workspace(row: Mapping[str, Any]) -> WorkspaceRow:
     damaged: list[str] = []
-    floor = parse_level(row["floor"], damaged, "floor")
-    try:
-        created_at = from_text(row["created_at"])
-    except (TypeError, ValueError):
-        damaged.append("created_at")
-        created_at = datetime.fromtimestamp(0, UTC)
+
+    def text(column: str) -> str:
+        value = row[column]
+        if isinstance(value, str):
+            return value
+        damaged.append(column)
+        return ""
+
     return WorkspaceRow(
-        slug=row["slug"],
-        name=row["name"],
-        folder=row["folder"],
-        floor=floor,
-        created_at=created_at,
+        slug=text("slug"),
+        name=text("name"),
+        folder=text("folder"),
+        floor=parse_level(row["floor"], damaged, "floor"),
+        created_at=stored_moment(row["created_at"], damaged, "created_at"),
         damaged=tuple(damaged),
     )

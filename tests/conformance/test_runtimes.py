@@ -84,15 +84,15 @@ async def test_the_second_message_takes_up_the_first(house: House, level: TrustL
 
 
 async def test_a_call_that_needs_a_person_waits_and_runs_as_it_was_shown(
-    house: House, level: TrustLevel, tmp_path: Path
+    house: House, level: TrustLevel
 ) -> None:
     if level is TrustLevel.FULL:
         pytest.skip("at full nothing asks")
-    target = "/tmp/granted" if level is TrustLevel.SANDBOXED else str(tmp_path / "granted")
+    target = "/tmp/granted" if level is TrustLevel.SANDBOXED else str(house.vault / "granted")
     ask = (
         calls(("Write", {"file_path": target, "content": "as shown"}))
         if level is TrustLevel.SANDBOXED
-        else bash(f"printf 'as shown' > {target}")
+        else bash(f"$UNSET printf 'as shown' > {target}")  # what can't be told asks
     )
     turn = await house.send(prompt(ask, step("ok")), level, until=is_a("permission_request"))
     request = turn.end
@@ -104,7 +104,7 @@ async def test_a_call_that_needs_a_person_waits_and_runs_as_it_was_shown(
     assert turn.end["type"] == "done"
     assert not turn.of("tool_result")[0]["isError"]
     if level is TrustLevel.VAULT:
-        assert (tmp_path / "granted").read_text() == "as shown"
+        assert (house.vault / "granted").read_text() == "as shown"
 
 
 async def test_a_refused_call_does_not_run_and_the_agent_is_told_why(
@@ -252,7 +252,8 @@ async def test_the_key_is_in_no_environment_event_or_file_of_a_turn(
     house: House, level: TrustLevel
 ) -> None:
     person = asyncio.create_task(granting(house))
-    look = bash("env; cat /proc/self/envir?n | tr '\\0' '\\n'")
+    # A name that is only known as the command runs: the rules can't see it, the cage must hold.
+    look = bash("env; f=$(ls /proc/self | grep envi); cat /proc/self/$f | tr '\\0' '\\n'")
     turn = await house.send(prompt(look, step("ok")), level)
     person.cancel()
     assert turn.end["type"] == "done"

@@ -15,6 +15,8 @@ IMPORT_NAMES = {
     "httpx-sse": "httpx_sse",
     "pydantic-settings": "pydantic_settings",
     "pyyaml": "yaml",
+    "tree-sitter": "tree_sitter",
+    "tree-sitter-bash": "tree_sitter_bash",
 }
 
 

@@ -12,7 +12,12 @@ from supervisor.api.main import make_routes
 from tests.surface.regen import described
 
 PAGE = (Path(__file__).parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
-VARIABLES = {"$SESSION": "{session_id}", "$REQUEST": "{request_id}", "/family": "/{slug}"}
+VARIABLES = {
+    "$SESSION": "{session_id}",
+    "$REQUEST": "{request_id}",
+    "$GRANT": "{grant_id}",
+    "/family": "/{slug}",
+}
 DOCUMENT = orjson.loads(described())
 ROUTES = sorted(
     (method.upper(), path)

@@ -193,6 +193,14 @@ async def keys_seen_by_model(world: World) -> tuple[int, int]:
     return int(seen["requests"]), int(seen["keys"].get(digest, 0))
 
 
+def incidents(world: World, turn: str) -> list[dict[str, Any]]:
+    """The incidents of one turn in the supervisor's audit log."""
+    entries = map(orjson.loads, (world.data / "audit.jsonl").read_bytes().splitlines())
+    return [
+        each["body"] for each in entries if each["kind"] == "incident" and each["turn_id"] == turn
+    ]
+
+
 def files_with(folder: Path, secrets: dict[str, str]) -> list[str]:
     """The files below the folder that hold any of the secrets."""
     found = []

@@ -84,6 +84,10 @@ async def test_an_unknown_trust_level_is_the_strictest_and_the_row_is_flagged(
         ("last_accessed", "yesterday"),
         ("created_at", 5),
         ("message_count", "many"),
+        ("message_count", float("inf")),
+        ("tokens_used", float("-inf")),
+        ("cost_usd", float("inf")),
+        ("created_at", "0001-01-01T00:00:00+14:00"),
         ("title", b"\xff"),
     ],
 )
@@ -98,6 +102,17 @@ async def test_a_corrupt_column_costs_only_itself(
     assert listed[OTHER].damaged == ()
     assert listed[SESSION].damaged == (column,)
     assert listed[SESSION].trust_level is TrustLevel.VAULT
+
+
+async def test_a_text_that_is_no_utf8_costs_its_own_characters_and_nothing_else(
+    tmp_path: Path,
+) -> None:
+    async with stores(tmp_path) as at:
+        await at.sessions.create(session())
+        async with at.db.write() as cx:
+            await cx.execute("UPDATE sessions SET title = CAST(x'ff6f6b' AS TEXT)")
+        (listed,) = await at.sessions.list()
+    assert listed.title == "\ufffdok"
 
 
 async def test_pages_of_the_list_hold_every_session_once_the_newest_first(

@@ -6,7 +6,7 @@ import pytest
 from supervisor.errors import SessionBusy, SessionNotFound
 from supervisor.ids import TurnId, new_turn_id
 from supervisor.trust.levels import TrustLevel
-from tests.worlds.storage import OTHER, SESSION, TURN, session, stores
+from tests.worlds.storage import SESSION, TURN, session, stores
 
 
 async def test_of_many_turns_that_begin_at_once_one_runs(tmp_path: Path) -> None:
@@ -54,20 +54,30 @@ async def test_a_turn_needs_its_session(tmp_path: Path) -> None:
         assert await at.turns.latest(SESSION) is None
 
 
-async def test_what_was_left_running_is_marked_once_at_the_next_start(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("started_at", "yesterday"),
+        ("started_at", b"\xff"),
+        ("started_at", float("inf")),
+        ("ended_at", 7),
+        ("trust_level", "root"),
+    ],
+    ids=["word", "bytes", "infinite", "number", "level"],
+)
+async def test_a_corrupt_column_costs_its_row_only_and_the_log_is_warned(
+    tmp_path: Path, column: str, value: object, caplog: pytest.LogCaptureFixture
+) -> None:
     async with stores(tmp_path) as at:
-        for each in (SESSION, OTHER):
-            await at.sessions.create(session(each))
-        await at.turns.begin(TURN, SESSION, TrustLevel.FULL)
-        await at.turns.begin(TurnId("turn_2"), OTHER, TrustLevel.FULL)
-        await at.turns.end(TurnId("turn_2"), "done")
-    async with stores(tmp_path) as at:
-        (changed,) = await at.turns.mark_interrupted()
-        assert (changed.id, changed.state, changed.error_code) == (
-            TURN,
-            "interrupted",
-            "turn_interrupted",
-        )
-        assert await at.turns.mark_interrupted() == []
-        assert await at.turns.running() == []
-        await at.turns.begin(TurnId("turn_3"), SESSION, TrustLevel.FULL)
+        await at.sessions.create(session())
+        for each in (TURN, TurnId("turn_2")):
+            await at.turns.begin(each, SESSION, TrustLevel.FULL)
+            await at.turns.end(each, "done")
+        async with at.db.write() as cx:
+            await cx.execute("PRAGMA ignore_check_constraints = ON")
+            await cx.execute(f"UPDATE turns SET {column} = ? WHERE id = 'turn_1'", (value,))  # noqa: S608
+        found = {turn.id: turn.damaged for turn in await at.turns.of_session(SESSION)}
+        latest = await at.turns.latest(SESSION)
+    assert found == {TURN: (column,), TurnId("turn_2"): ()}
+    assert latest is not None
+    assert f"turn turn_1: its row holds nothing readable in {column}" in caplog.messages

@@ -1,9 +1,10 @@
 import sqlite3
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
 from supervisor.errors import InvalidRequest, NotFound
+from supervisor.sessions.floors import Floors
 from supervisor.storage.session_row import NewSession
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.storage import SESSION, stores
@@ -68,6 +69,45 @@ async def test_an_unknown_floor_is_the_strictest(tmp_path: Path) -> None:
         default = await at.workspaces.get("default")
     assert default.floor is TrustLevel.SANDBOXED
     assert default.damaged == ("floor", "created_at")
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("name", b"\xff"), ("folder", b"w"), ("created_at", "yesterday"), ("created_at", 3.5)],
+    ids=["name", "folder", "word", "number"],
+)
+async def test_a_corrupt_column_costs_its_row_only_and_is_named(
+    tmp_path: Path, column: str, value: object
+) -> None:
+    async with stores(tmp_path) as at:
+        await at.workspaces.put("w", folder="w", floor=TrustLevel.VAULT)
+        async with at.db.write() as cx:
+            await cx.execute(f"UPDATE workspaces SET {column} = ? WHERE slug = 'w'", (value,))  # noqa: S608
+        listed = {row.slug: row for row in await at.workspaces.list()}
+    assert listed["default"].damaged == ()
+    assert listed["w"].damaged == (column,)
+    assert listed["w"].floor is TrustLevel.VAULT
+
+
+async def test_a_workspace_without_a_readable_slug_is_listed_as_broken(tmp_path: Path) -> None:
+    async with stores(tmp_path) as at:
+        await at.workspaces.put("w", floor=TrustLevel.VAULT)
+        async with at.db.write() as cx:
+            await cx.execute("UPDATE workspaces SET slug = x'77' WHERE slug = 'w'")
+        listed = await at.workspaces.list()
+    assert [(row.slug, row.damaged) for row in listed] == [("default", ()), ("", ("slug",))]
+
+
+async def test_a_floor_whose_folder_can_not_be_read_holds_everywhere(tmp_path: Path) -> None:
+    async with stores(tmp_path) as at:
+        await at.workspaces.put("w", folder="w", floor=TrustLevel.SANDBOXED)
+        floors = Floors(TrustLevel.FULL, at.workspaces)
+        before = await floors.of("default", PurePosixPath("elsewhere"))
+        async with at.db.write() as cx:
+            await cx.execute("UPDATE workspaces SET folder = x'77' WHERE slug = 'w'")
+        after = await floors.of("default", PurePosixPath("elsewhere"))
+    assert "w" not in [floor.name for floor in before]
+    assert "w" in [floor.name for floor in after]
 
 
 async def test_what_is_left_out_of_a_change_stays(tmp_path: Path) -> None:

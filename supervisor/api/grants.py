@@ -1,0 +1,86 @@
+"""What people granted beyond single calls: see it, and take it back."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from supervisor.api.bodies import View
+from supervisor.api.caller import Calling, Scope
+from supervisor.api.parts import Supervisor
+from supervisor.policy.permissions import GrantKind, GrantScope
+from supervisor.storage.grants import GrantRow
+from supervisor.trust.levels import TrustLevel
+
+router = APIRouter(prefix="/grants", tags=["permissions"])
+
+
+class GrantView(View):
+    """A grant: whose it is, what it covers, at which trust level, and until when.
+
+    It counts at that level only. `expiresAt` null: until its session (or agent) is gone, or it is
+    revoked.
+    """
+
+    id: str
+    scope: GrantScope
+    session_id: str | None
+    agent: str | None
+    kind: GrantKind
+    pattern: str
+    trust_level: TrustLevel
+    given_by: str
+    given_at: datetime
+    request_id: str
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    revoked_by: str | None
+
+
+class GrantsView(View):
+    """Grants, the newest first."""
+
+    grants: list[GrantView]
+
+
+def grant_view(row: GrantRow) -> GrantView:
+    """A grant as clients get it."""
+    return GrantView(
+        id=row.id,
+        scope=row.scope,
+        session_id=row.session_id,
+        agent=row.agent,
+        kind=row.kind,
+        pattern=row.pattern,
+        trust_level=row.level,
+        given_by=row.given_by,
+        given_at=row.given_at,
+        request_id=row.request_id,
+        expires_at=row.expires_at,
+        revoked_at=row.revoked_at,
+        revoked_by=row.revoked_by,
+    )
+
+
+@router.get("")
+async def list_grants(
+    supervisor: Supervisor,
+    *,
+    session_id: Annotated[str | None, Query(alias="sessionId")] = None,
+    agent: str | None = None,
+    ended: bool = False,
+) -> GrantsView:
+    """The grants that count, of all sessions and agents or of one; with `ended`, old ones too.
+
+    At most 1,000, the newest.
+    """
+    rows = await supervisor.grants.list(session_id=session_id, agent=agent, ended=ended)
+    return GrantsView(grants=[grant_view(row) for row in rows])
+
+
+@router.delete("/{grant_id}")
+async def revoke_grant(grant_id: str, supervisor: Supervisor, caller: Calling) -> GrantView:
+    """Take a grant back: from the next call on it doesn't count. Again does no harm."""
+    row = await supervisor.grants.find(grant_id)
+    caller.require(Scope.ADMIN if row.scope is GrantScope.AGENT else Scope.APPROVE)
+    return grant_view(await supervisor.grants.revoke(grant_id, caller.name))

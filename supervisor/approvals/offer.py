@@ -1,0 +1,44 @@
+"""What a person could grant beyond a call that waits for them."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from supervisor.events.schema import SuggestedGrant
+from supervisor.policy.needs import Asking, Needs
+
+
+async def _never() -> bool:
+    return False
+
+
+def _nothing(_text: str) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The suggestions for a call, what they were made from, and whether it has become needless.
+
+    `is_covered` judges the call anew: whether it would run unasked by now. `betrays` looks for a
+    honeytoken in a text, and rings the turn's alarm for one. `asking` is None where nothing can be
+    granted but the call itself.
+    """
+
+    asking: Asking | None = None
+    needs: Needs | None = None
+    suggested: tuple[SuggestedGrant, ...] = ()
+    is_covered: Callable[[], Awaitable[bool]] = _never
+    betrays: Callable[[str], bool] = _nothing
+
+    def told(self) -> dict[str, Any]:
+        """What the request's event says of it."""
+        return {"suggested_grants": self.suggested}
+
+    def find(self, suggestion_id: str) -> SuggestedGrant | None:
+        """The suggestion of this id."""
+        return next((each for each in self.suggested if each.id == suggestion_id), None)
+
+
+NOTHING = Offer()
+"""For a call that can be granted once, and not beyond."""

@@ -1,0 +1,85 @@
+"""`trustfloor grants`: list what was granted beyond single calls, and take it back."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+from urllib.parse import quote
+
+import typer
+
+from supervisor.cli.client import Client, find_token, find_url
+from supervisor.cli.render import Screen
+from supervisor.errors import TrustfloorError
+from supervisor.settings import default_data_dir
+
+T = TypeVar("T")
+
+DataDir = Annotated[Path | None, typer.Option(help="The supervisor's data folder.")]
+
+grants = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
+
+
+@grants.callback()
+def _grants() -> None:
+    """List what was granted to sessions and agents, and take it back."""
+
+
+@grants.command("list")
+def list_grants(
+    *,
+    session: Annotated[str | None, typer.Option(help="Of this session only.")] = None,
+    agent: Annotated[str | None, typer.Option(help="Of this agent only.")] = None,
+    ended: Annotated[
+        bool, typer.Option("--ended", help="Expired and revoked ones as well.")
+    ] = False,
+    data_dir: DataDir = None,
+) -> None:
+    """List the grants that count, the newest first."""
+    wanted = {"sessionId": session, "agent": agent, "ended": "true" if ended else None}
+    query = "&".join(f"{key}={quote(value, safe='')}" for key, value in wanted.items() if value)
+    found = _ask(lambda client: client.get(f"/api/grants?{query}"), data_dir)
+    screen = Screen(sys.stdout)
+    for each in found["grants"]:
+        whose = f"agent {each['agent']}" if each["agent"] else f"session {each['sessionId']}"
+        screen.line(f"{each['id']}  {each['kind']} {each['pattern']}")
+        screen.line(
+            f"    {whose} · at trust {each['trustLevel']} · given {each['givenAt'][:19]}"
+            f" by {each['givenBy']}{_end(each)}",
+            "dim",
+        )
+    if not found["grants"]:
+        screen.line("no grants", "dim")
+
+
+@grants.command("revoke")
+def revoke(
+    grant: Annotated[str, typer.Argument(metavar="ID", help="The grant, as `list` names it.")],
+    data_dir: DataDir = None,
+) -> None:
+    """Take a grant back: from the next call on it doesn't count."""
+    ended = _ask(lambda client: client.delete(f"/api/grants/{quote(grant, safe='')}"), data_dir)
+    Screen(sys.stdout).line(f"revoked: {ended['kind']} {ended['pattern']}")
+
+
+def _end(grant: dict[str, Any]) -> str:
+    if grant["revokedAt"]:
+        return f" · revoked {grant['revokedAt'][:19]} by {grant['revokedBy']}"
+    return f" · until {grant['expiresAt'][:19]}" if grant["expiresAt"] else ""
+
+
+def _ask(question: Callable[[Client], Awaitable[T]], data_dir: Path | None) -> T:
+    """What the supervisor answers; ends the command with status 1 where it doesn't."""
+    folder = data_dir or Path(os.environ.get("TRUSTFLOOR_DATA_DIR") or default_data_dir())
+
+    async def asked() -> T:
+        async with Client(find_url(), find_token(folder.expanduser())) as client:
+            return await question(client)
+
+    try:
+        return asyncio.run(asked())
+    except TrustfloorError as error:
+        Screen(sys.stderr).failure(error.message, error.where, error.remedy)
+        raise typer.Exit(1) from None

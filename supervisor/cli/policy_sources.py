@@ -1,0 +1,82 @@
+"""What the `policy` commands begin with: the settings, the files, and how mistakes are told."""
+
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import orjson
+import typer
+from pydantic import ValidationError
+from rich.console import Console
+from rich.text import Text
+
+from supervisor.api.faults import say
+from supervisor.cli.render import neutral
+from supervisor.errors import ConfigurationError, TrustfloorError
+from supervisor.gate.policy_files import PolicySource
+from supervisor.policy.fault import PolicyFault
+from supervisor.settings import Settings
+
+
+def read_settings() -> Settings:
+    """The settings from the environment; ends the command with status 2 if one makes no sense."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        for fault in error.errors(include_input=False, include_url=False):
+            complain(f"{'.'.join(map(str, fault['loc']))}: {say(fault)}")
+        raise typer.Exit(2) from None
+
+
+def open_source(
+    settings: Settings, folder: Path | None = None, also: tuple[Path, ...] = ()
+) -> PolicySource:
+    """The files of a folder (else the settings'), with more laid over them.
+
+    Ends the command with status 1, and says where the mistake is.
+    """
+    own = (settings.data_dir, settings.runtime_dir)
+    try:
+        return PolicySource((folder or settings.policies).absolute(), own=own, also=also)
+    except ConfigurationError as error:
+        fail(error)
+
+
+def fail(error: TrustfloorError, status: int = 1) -> NoReturn:
+    """Say what is wrong, where and what to do, and end the command."""
+    if isinstance(error, ConfigurationError):
+        complain_of(PolicyFault.of(error))
+    else:
+        complain(error.message, error.where, error.remedy)
+    raise typer.Exit(status)
+
+
+def complain_of(fault: PolicyFault) -> None:
+    """One mistake in a policy file, its place first, as editors and people look for it."""
+    complain(f"{fault.place}: {fault.expected}", remedy=fault.remedy)
+
+
+def complain(message: str, where: str | None = None, remedy: str | None = None) -> None:
+    """A line on standard error, and what belongs to it."""
+    lines = [message]
+    if where:
+        lines.append(f"  where: {where}")
+    if remedy:
+        lines.append(f"  {remedy}" if remedy.startswith("did you") else f"  what to do: {remedy}")
+    sys.stderr.write("\n".join(neutral(line) for line in lines) + "\n")
+
+
+def write_json(document: Any) -> None:
+    """The document on standard output, with a line end."""
+    sys.stdout.write(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode() + "\n")
+
+
+class Page:
+    """Lines on standard output; nothing that is told can move a terminal's cursor."""
+
+    def __init__(self) -> None:
+        self._console = Console(highlight=False, markup=False, emoji=False)
+
+    def line(self, text: str = "", style: str = "") -> None:
+        """One line, or several if the text has line feeds."""
+        self._console.print(Text(neutral(text), style=style), soft_wrap=True)

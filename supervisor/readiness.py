@@ -1,0 +1,97 @@
+"""Whether a supervisor can do its work: each thing that a turn needs, and what mends it.
+
+For `trustfloor doctor` and `/api/ready`. Beside the composition root, as it looks at every runtime.
+"""
+
+import asyncio
+import os
+
+from supervisor.errors import ConfigurationError, InvalidRequest
+from supervisor.gate.policy_checks import broken_policy, policy_on_disk
+from supervisor.gate.policy_files import PolicySource
+from supervisor.observability.health import Check, Readiness
+from supervisor.policy.compiled import CompiledPolicy
+from supervisor.runtimes.container.checks import engine_checks
+from supervisor.runtimes.container.engine import Engine
+from supervisor.runtimes.local.checks import local_checks
+from supervisor.sessions.plan import check_model
+from supervisor.settings import Settings
+from supervisor.storage.adoption import REMEDY, Adoption
+
+
+async def readiness(settings: Settings) -> Readiness:
+    """What can be looked at without a running supervisor."""
+    compiled: CompiledPolicy | None = None
+    try:
+        source = PolicySource(settings.policies)
+        policy, compiled = policy_on_disk(source), source.current
+    except ConfigurationError as wrong:
+        policy = broken_policy(wrong)
+    async with Engine(str(settings.engine_socket)) as engine:
+        return Readiness(checks=await checks(settings, engine, policy, compiled))
+
+
+async def checks(
+    settings: Settings, engine: Engine, policy: Check, compiled: CompiledPolicy | None
+) -> tuple[Check, ...]:
+    """All that a turn needs. `policy` is what was found of the policy, `compiled` is it, if any."""
+    return (
+        _vault_check(settings),
+        policy,
+        _model_check(settings, compiled),
+        *await asyncio.to_thread(local_checks),
+        *await engine_checks(engine, settings.runner_image),
+    )
+
+
+def database_check(adoption: Adoption | None) -> Check:
+    """Whether the session database is the one that this supervisor left."""
+    if adoption is None:
+        return Check("database", ok=True, detail="as this supervisor left it")
+    return Check("database", ok=None, detail=adoption.detail, remedy=REMEDY)
+
+
+def require_allowed_model(settings: Settings, policy: CompiledPolicy) -> None:
+    """Refuse a model of the settings' that the policy would refuse at each message.
+
+    Raises ConfigurationError, naming the setting and the policy's.
+    """
+    try:
+        check_model(settings.default_model, policy.gateway.models)
+    except InvalidRequest as refused:
+        raise ConfigurationError(
+            f"the model {settings.default_model!r} (--model, TRUSTFLOOR_MODEL) is not one that the"
+            f" policy allows (gateway.models in {settings.policies})",
+            where="TRUSTFLOOR_MODEL",
+            remedy="name a model that fits one of "
+            f"{', '.join(policy.gateway.models)}; or add yours to gateway.models",
+        ) from refused
+
+
+def _vault_check(settings: Settings) -> Check:
+    if os.access(settings.vault, os.R_OK | os.W_OK | os.X_OK) and settings.vault.is_dir():
+        return Check("vault", ok=True, detail=str(settings.vault))
+    return Check(
+        "vault",
+        ok=False,
+        detail=f"{settings.vault} is no folder that we may read and write",
+        remedy="give one with --vault or VAULT_PATH",
+    )
+
+
+def _model_check(settings: Settings, policy: CompiledPolicy | None) -> Check:
+    if settings.scenario is not None:
+        return Check("model", ok=True, detail=f"the scripted model: {settings.model}")
+    try:
+        if policy is not None:
+            require_allowed_model(settings, policy)
+    except ConfigurationError as refused:
+        return Check("model", ok=False, detail=refused.message, remedy=refused.remedy)
+    if settings.api_key is not None:
+        return Check("model", ok=True, detail=f"{settings.api_url}, with a key")
+    return Check(
+        "model",
+        ok=False,
+        detail="there is no key",
+        remedy="set ANTHROPIC_API_KEY, or use --model scripted:FILE",
+    )

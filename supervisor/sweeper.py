@@ -1,0 +1,82 @@
+"""What is ours and used by no turn is removed: containers, processes, turn folders, views.
+
+Beside the composition root: what is swept was made by parts that don't know each other.
+"""
+
+import asyncio
+import logging
+from pathlib import Path
+
+from supervisor.errors import TurnFailed
+from supervisor.ids import InstanceId
+from supervisor.observability.health import Leftovers
+from supervisor.runtimes.container.engine import Engine
+from supervisor.runtimes.container.reaper import reap_containers
+from supervisor.runtimes.container.spec import LABEL_TURN
+from supervisor.runtimes.container.vault_view import VaultViews
+from supervisor.runtimes.local.leftovers import count_marked, end_leftovers
+from supervisor.runtimes.turn_folder import remove_leftover_turns
+from supervisor.sessions.lane import Lanes
+
+logger = logging.getLogger(__name__)
+
+
+class Sweeper:
+    """Removes and counts what is ours. Never raises: what stays is found the next time."""
+
+    def __init__(
+        self, engine: Engine, views: VaultViews, lanes: Lanes, instance: InstanceId, turns: Path
+    ) -> None:
+        self._engine = engine
+        self._views = views
+        self._lanes = lanes
+        self._instance = instance
+        self._turns = turns
+
+    async def sweep_all(self) -> None:
+        """At the start: what a supervisor before us left, its processes included."""
+        ended = await asyncio.to_thread(end_leftovers, self._instance, self._lanes.living_turns)
+        if ended:
+            logger.warning("ended %d left-over processes", ended)
+        await self.sweep_after_turn()
+
+    async def sweep_after_turn(self) -> None:
+        """What no living turn uses; its processes a turn has ended itself."""
+        try:
+            reaped = await reap_containers(self._engine, self._instance, self._lanes.living_turns)
+        except TurnFailed as error:
+            logger.info("containers were not looked at: %s", error.message)
+        else:
+            if reaped.removed:
+                logger.warning("removed %d left-over containers", reaped.removed)
+        try:
+            await asyncio.to_thread(self._sweep_folders)
+        except OSError as error:
+            logger.warning("left-overs could not be removed: %s", error)
+
+    def _sweep_folders(self) -> None:
+        folders = remove_leftover_turns(self._turns, self._lanes.living_turns)
+        views = self._views.leftovers()
+        living = self._lanes.living_turns()
+        for name in views:
+            if name not in living:
+                self._views.discard(name)
+        if folders:
+            logger.warning("removed %d left-over turn folders", folders)
+
+    async def counts(self) -> Leftovers:
+        """What of ours exists now."""
+        living = self._lanes.living_turns()
+        try:
+            containers = await self._engine.list_ours(self._instance)
+        except TurnFailed:
+            containers = ()
+        live = sum(each.labels.get(LABEL_TURN) in living for each in containers)
+        folders = list(self._turns.iterdir()) if self._turns.is_dir() else []
+        return Leftovers(
+            containers_live=live,
+            containers_left=len(containers) - live,
+            turn_folders=len(folders),
+            sockets=sum((each / "run" / "model.sock").exists() for each in folders),
+            processes=await asyncio.to_thread(count_marked, self._instance),
+        )
