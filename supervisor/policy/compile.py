@@ -27,8 +27,8 @@ def compile_policy(
     """One policy out of the documents, later ones overriding by id, tool, level and limit.
 
     The folders are absolute paths of the supervisor's own: see `builtin.own_folders`. What no
-    document answers is denied (a category at a level, server tools) or unlimited (a budget).
-    Raises ConfigurationError if the documents together say too little to decide by.
+    document answers is denied (a category at a level, server tools, the cage's network) or
+    unlimited (a budget). Raises ConfigurationError if the documents together say too little to decide by.
     """
     tools: dict[str, Category] = {}
     levels = {level: dict.fromkeys(Category, Answer.DENY) for level in TrustLevel}
@@ -36,6 +36,7 @@ def compile_policy(
     defaults = dict.fromkeys(TrustLevel, Permissions())
     budgets: dict[tuple[str, str], float | None] = {}
     models: tuple[str, ...] = ()
+    cage_network = False
     for document in documents:
         tools.update(document.categories)
         for level, answers in document.levels.items():
@@ -43,6 +44,8 @@ def compile_policy(
         defaults.update(document.defaults)
         server_tools.update(document.server_tools)
         budgets.update(document.budgets)
+        if document.cage_network is not None:
+            cage_network = document.cage_network
         models = document.models if document.models is not None else models
     if not tools or not models:
         where = documents[-1].file if documents else "policies"
@@ -73,6 +76,7 @@ def compile_policy(
         tools={name: category for name, category in tools.items() if not name.endswith("*")},
         tool_prefixes=_prefixes(tools),
         levels=levels,
+        cage_network=cage_network,
         gateway=GatewayTerms(
             models=models,
             server_tools=server_tools,
@@ -131,6 +135,7 @@ def _hash(documents: Sequence[PolicyDocument]) -> str:
             "levels": {level: dict(answers) for level, answers in document.levels.items()},
             "models": document.models,
             "server_tools": dict(document.server_tools),
+            "cage_network": document.cage_network,
             "budgets": {".".join(key): value for key, value in document.budgets.items()},
         }
         for document in documents

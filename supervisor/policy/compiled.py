@@ -67,7 +67,8 @@ class CompiledPolicy:
     the names that no tool may write, `kept` those of them that no folder may be removed with.
     `dangerous` are denied acts, `tool_rules` what the admin says of tools, servers and domains:
     the first that fits counts. `commands` says what commands do, `defaults` what a session of a
-    level may do that says nothing else. `hash` is that of the merged content.
+    level may do that says nothing else; `cage_network` whether programs of a `vault` session share
+    the machine's network. `hash` is that of the merged content.
     """
 
     hash: str
@@ -83,6 +84,7 @@ class CompiledPolicy:
     tools: Mapping[str, Category]
     tool_prefixes: tuple[tuple[str, Category], ...]
     levels: Mapping[TrustLevel, Mapping[Category, Answer]]
+    cage_network: bool
     gateway: GatewayTerms
     examples: tuple[Examples, ...]
     dangerous_examples: tuple[Examples, ...]

@@ -57,6 +57,7 @@ class PolicyDocument:
     commands: Node | None = None
     models: tuple[str, ...] | None = None
     server_tools: Mapping[TrustLevel, bool] = field(default_factory=dict)
+    cage_network: bool | None = None
     budgets: Mapping[tuple[str, str], float | None] = field(default_factory=dict)
 
 
@@ -68,6 +69,7 @@ def read_document(file: str, content: bytes) -> PolicyDocument:
         raise fields["version"].wrong(f"{VERSION}, the one version there is")
     tools = _part(fields, "tools")
     gateway = _part(fields, "gateway")
+    cage = _part(fields, "cage")
     return PolicyDocument(
         file=file,
         deny=_entries(fields["deny"], _deny_entry) if "deny" in fields else (),
@@ -77,6 +79,7 @@ def read_document(file: str, content: bytes) -> PolicyDocument:
         levels=_levels(tools["levels"]) if "levels" in tools else {},
         defaults=_defaults(fields["defaults"]) if "defaults" in fields else {},
         commands=fields.get("commands"),
+        cage_network=cage["network"].flag() if "network" in cage else None,
         models=_models(gateway["models"]) if "models" in gateway else None,
         server_tools=_server_tools(gateway["server_tools"]) if "server_tools" in gateway else {},
         budgets=_budgets(fields["budgets"]) if "budgets" in fields else {},

@@ -34,6 +34,7 @@ SECTIONS: Mapping[str, Section] = MappingProxyType(
             "tools": Key("tools", "Which kind of act each tool is, and what levels say to it."),
             "defaults": Key("{level: permissions}", "What a session may do unasked."),
             "commands": Key("commands", "What further commands do; extends the built-in table."),
+            "cage": Key("cage", "What the cage of `vault` sessions leaves open."),
             "gateway": Key("gateway", "What may be asked of the model's API."),
             "budgets": Key("budgets", "What a turn and a session may spend."),
         },
@@ -66,6 +67,9 @@ SECTIONS: Mapping[str, Section] = MappingProxyType(
             "domains": Key("[text]", "Web domains; `*.name` for all below a name."),
             "levels": Key("[level]", "The trust levels it is for; all if left out."),
             "examples": Key("examples_of_calls", "Calls that it is about, and calls it isn't."),
+        },
+        "cage": {
+            "network": Key("flag", "Whether programs in the cage share the machine's network."),
         },
         "examples": {
             "deny": Key("[text]", "What the rule must deny."),

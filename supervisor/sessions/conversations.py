@@ -241,6 +241,7 @@ def _terms(policy: CompiledPolicy, level: TrustLevel) -> Terms:
         deny_list=policy.hidden,
         models=gateway.models,
         server_tools=gateway.server_tools[level],
+        cage_network=policy.cage_network,
         turn_tokens=gateway.turn.tokens,
         turn_cost_usd=gateway.turn.cost_usd,
         session_tokens=gateway.session.tokens,

@@ -79,6 +79,7 @@ class Terms:
     deny_list: DenyList
     models: tuple[str, ...]
     server_tools: bool
+    cage_network: bool
     turn_tokens: int | None
     turn_cost_usd: float | None
     session_tokens: int | None
@@ -194,6 +195,7 @@ def plan_turn(  # noqa: PLR0913  (all that a plan is made of)
             access=_access(terms, facts),
             model=message.model,
             system_prompt=message.system_prompt,
+            network=terms.cage_network,
             honeytokens=honeytokens,
         ),
         trust=trust,

@@ -1,6 +1,7 @@
 """A cage over odd set-ups: our own folders in the vault, a vault at home, no network."""
 
 import os
+import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -13,7 +14,8 @@ from supervisor.runtimes.local.cage import Cage, CageOrder, Confines, open_cage
 from supervisor.runtimes.local.system import cage_environment
 from supervisor.runtimes.turn_folder import TurnFolder
 from tests.worlds.house import a_house
-from tests.worlds.vault_cage import CANARY, fill, run
+from tests.worlds.policy_world import SHIPPED
+from tests.worlds.vault_cage import CANARY, fill, receipt, run
 
 
 @pytest.fixture(name="root")
@@ -69,6 +71,17 @@ async def test_a_vault_that_is_the_persons_home_is_the_cages_home(
         assert turn.end["type"] == "done", turn.end
         assert turn.results()[0].count("oat milk") == 2
         assert CANARY not in turn.results()[0]
+
+
+async def test_a_policy_takes_the_network_from_vault_sessions(root: Path, tmp_path: Path) -> None:
+    shutil.copy(SHIPPED / "default.yaml", tmp_path)
+    (tmp_path / "site.yaml").write_text("version: 1\ncage: {network: false}\n")
+    async with a_house(root, policies=tmp_path) as house:
+        (house.vault / "net.sh").write_text("cut -d: -f1 /proc/net/dev | tail -n +3 | tr -d ' '\n")
+        turn = await run(house, "sh net.sh")
+        assert turn.end["type"] == "done", turn.end
+        assert receipt(turn)["receipt"]["network"] == "none"
+        assert turn.results()[0].split() == ["lo"]
 
 
 @asynccontextmanager

@@ -10,6 +10,8 @@ from supervisor.gate.scan import Walk
 
 @pytest.fixture(name="folder")
 def folder_fixture(tmp_path: Path) -> Path:
+    tmp_path = tmp_path / "folder"
+    tmp_path.mkdir()
     for name in (".env", ".envrc", "a.md", "b.md", "sub/c.md", "sub/.d.md", "x[1].md", "sub2/e.md"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x")

@@ -33,6 +33,7 @@ TERMS = Terms(
     deny_list=DenyList(()),
     models=("claude-*",),
     server_tools=True,
+    cage_network=False,
     turn_tokens=100,
     turn_cost_usd=None,
     session_tokens=150,
