@@ -28,7 +28,8 @@ def compile_policy(
 
     The folders are absolute paths of the supervisor's own: see `builtin.own_folders`. What no
     document answers is denied (a category at a level, server tools, the cage's network) or
-    unlimited (a budget). Raises ConfigurationError if the documents together say too little to decide by.
+    unlimited (a budget). Raises ConfigurationError if the documents together say too little to
+    decide by.
     """
     tools: dict[str, Category] = {}
     levels = {level: dict.fromkeys(Category, Answer.DENY) for level in TrustLevel}

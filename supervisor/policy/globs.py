@@ -14,12 +14,14 @@ from supervisor.policy.deny_list import DenyList
 MOST_ALTERNATIVES = 64
 MOST_STEPS = 512
 """Braces that are opened in one pattern."""
-_MAGIC = re.compile(r"[*?\[\]{}]")
+_MAGIC = re.compile(r"[*?\[\]{}]|[@+!]\(")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _RANGE = re.compile(r"([A-Za-z0-9])\.\.([A-Za-z0-9])\Z")
 _STRAY = re.compile(r"[\[\]{}]")
 _SPAN = re.compile(r"(.)-(.)|(.)", re.DOTALL)
 _SET = re.compile(r"\[[!^]?\]?[^\]]*\]")
+_SET_OF_ONE = re.compile(r"\[([^]!^])\]")
+_GROUP = re.compile(r"([?*+@!])\(([^()]*)\)")
 
 
 def has_magic(text: str) -> bool:
@@ -110,24 +112,44 @@ def only_means_denied(pattern: str, denied: DenyList) -> str | None:
     letter: `.env*`, `*.pem`, `[.]env`, `**/credentials*.json`; not `*`, `*.json`, `*env*`. So is
     one that spells most of a denied name (`id_r?a`), or half of one that begins with a dot.
     """
+    pattern = _SET_OF_ONE.sub(r"\1", pattern)
     for each in alternatives(pattern):
-        for reading in _readings(each):
-            if denied.match(reading) is not None:
-                return reading
+        for plain in _without_groups(each):
+            for reading in _readings(plain):
+                if denied.match(reading) is not None:
+                    return reading
         spelt = _spelt_name(each, denied)
         if spelt is not None:
             return spelt
     return None
 
 
+def _without_groups(pattern: str) -> tuple[str, ...]:
+    """The pattern with bash's groups (`@(a|b)`, `?(a)`) as one of their choices, or as nothing."""
+    pending, done = [pattern], list[str]()
+    while pending and len(done) + len(pending) <= MOST_ALTERNATIVES:
+        text = pending.pop()
+        match = _GROUP.search(text)
+        if match is None:
+            done.append(text)
+            continue
+        kind, choices = match.group(1), match.group(2).split("|")
+        if kind in "?*":
+            choices.append("")
+        before, after = text[: match.start()], text[match.end() :]
+        pending.extend(before + each + after for each in (["*"] if kind == "!" else choices))
+    return tuple(dict.fromkeys(done + pending))
+
+
 def _spelt_name(pattern: str, denied: DenyList) -> str | None:
     """A denied name that the pattern's last part matches and mostly spells."""
     last = pattern.rstrip("/").rsplit("/", 1)[-1]
-    letters = sum(c.isalnum() for c in _SET.sub("", last))
+    fixed = _SET.sub("", _GROUP.sub(_spelt_by_group, last))
+    letters = sum(c.isalnum() for c in fixed)
     if letters == 0 or not has_magic(last):
         return None
     hidden = last.startswith(".")
-    spelt = len(_SET.sub("", last).replace("*", "").replace("?", ""))
+    spelt = len(fixed.replace("*", "").replace("?", ""))
     for name in denied.plain_names:
         mostly = spelt * 2 >= len(name) if hidden else spelt * 4 >= len(name) * 3
         if mostly and name.startswith(".") is hidden and _matches_name(last.lower(), name):
@@ -135,10 +157,17 @@ def _spelt_name(pattern: str, denied: DenyList) -> str | None:
     return None
 
 
+def _spelt_by_group(group: re.Match[str]) -> str:
+    kind, choices = group.group(1), group.group(2).split("|")
+    if kind == "!":
+        return ""
+    return "".join(choices) if kind in "+*" else max(choices, key=len)
+
+
 @lru_cache(maxsize=1024)
 def _name_regex(pattern: str) -> re.Pattern[str]:
     try:
-        return re.compile(wcglob.translate(pattern, flags=wcglob.DOTGLOB)[0][0])
+        return re.compile(wcglob.translate(pattern, flags=wcglob.DOTGLOB | wcglob.EXTGLOB)[0][0])
     except (re.error, ValueError, IndexError):
         return re.compile(r"(?!)")
 

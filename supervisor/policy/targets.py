@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from supervisor.policy.bash.effect import Act, Analysis, Effect
 from supervisor.policy.bash.value import HOLE, Text
 from supervisor.policy.call import PathFact, ToolCall, Use
+from supervisor.policy.globs import has_magic
 from supervisor.policy.places import absolute, relative_to_vault, spelt_out
 from supervisor.policy.wants import Scan, Wanted
 from supervisor.trust.levels import TrustLevel
@@ -24,7 +25,6 @@ _STREAMS = re.compile(
     r"/dev/(?:null|zero|full|tty|stdin|stdout|stderr|random|urandom|fd/\d+)\Z|/proc/self/fd/\d+\Z"
 )
 _WILD_PART = re.compile(r"(?:[*?.]|\[[^\]]*\])+\Z")
-_MAGIC = re.compile(r"[*?\[]")
 
 Key = tuple[int, str, str | None, str]
 
@@ -149,7 +149,7 @@ def _target(
     places: tuple[str, ...] = (path,) if path else ()
     pattern = None
     broad = False
-    if text.pattern is not None and _MAGIC.search(text.pattern):
+    if text.pattern is not None and has_magic(text.pattern):
         filled = text.pattern.replace(HOLE, "x")
         pattern = relative_to_vault(spelt_out(filled, cwd), vault) if cwd is not None else filled
         broad = is_broad(filled)

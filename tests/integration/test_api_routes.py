@@ -189,7 +189,13 @@ class TestPermissions:
             assert not asking.done()
             body = {"contentHash": listed["contentHash"]}
             granted = await client.post(f"{path}/grant", json=body)
-            assert granted.json() == {"id": listed["id"], "decision": "granted"}
+            assert granted.json() == {
+                "id": listed["id"],
+                "decision": "granted",
+                "scope": "once",
+                "grants": [],
+                "also": [],
+            }
             assert (await asking).decision == "granted"
             assert (await client.post(f"{path}/deny", json={})).status_code == 409
 

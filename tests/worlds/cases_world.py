@@ -1,6 +1,8 @@
 """A world for calls of any kind: the shipped policy over the vaults that labelled calls presume."""
 
 import asyncio
+import atexit
+import shutil
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -24,7 +26,9 @@ WHOLE = Permissions(trust_mode=False, read=("**/*",), write=("**/*",))
 @cache
 def vault_of(layout: str) -> str:
     """The vault of a layout, made once for all tests of a process; nothing is ever run in it."""
-    return str(make_vault(Path(mkdtemp(prefix="trustfloor-test-")).resolve(), layout))
+    base = Path(mkdtemp(prefix="trustfloor-test-")).resolve()
+    atexit.register(shutil.rmtree, base, ignore_errors=True)
+    return str(make_vault(base, layout))
 
 
 def verdict_of(

@@ -190,7 +190,9 @@ def ran_at(told: Told, level: str, cage: str) -> Claim:
         f" {'accepted' if isolation.get('accepted') else 'not accepted'}"
         f" {'before' if order[:2] == ['session', 'isolation'] else 'not before'} anything else"
     )
-    where = "in a fresh container" if cage == "container" else "as a process of this machine"
+    where = {"container": "in a fresh container", "bubblewrap": "in a cage on the real vault"}.get(
+        cage, "as a process of this machine"
+    )
     return Claim(f"the message ran at the level {level}, {where}", held, evidence)
 
 

@@ -1,10 +1,11 @@
-"""The tour's second half: a floor that nobody steps below, and the two levels without a sandbox."""
+"""The tour's second half: a floor that nobody steps below, and the two looser levels."""
 
 from http import HTTPStatus
 
 from supervisor.cli.client import Refused
 from supervisor.cli.tour.claims import (
     Claim,
+    Told,
     nothing_came_out,
     outcome,
     ran_at,
@@ -53,13 +54,18 @@ async def _refusal(stage: Stage, session: str) -> dict[str, object]:
     return {}
 
 
+def _cage_of(vault: Told) -> str:
+    """A machine may be unable to hold a cage at `vault`; then each command asks, as doctor says."""
+    return "none" if vault.first("isolation").get("cage") == "none" else "bubblewrap"
+
+
 async def runs_in_process(stage: Stage) -> list[Claim]:
     """`full` and `vault` run on this machine; the key is not theirs either."""
     stage.teller.note("full: no sandbox; the agent may do what the person's own programs may")
     full = await stage.play("Where are you running?", trust="full")
     environment = full.act("env")
     key = {"the API key": stage.world.key}
-    stage.teller.note("vault: no sandbox either; files of the vault only, and commands ask first")
+    stage.teller.note("vault: the vault itself, to read and to write, and nothing else")
     vault = await stage.play("Read me something.", trust="vault")
     beside = vault.act(str(stage.world.outside))
     letter = stage.world.outside.read_text(encoding="utf-8").strip()
@@ -67,7 +73,7 @@ async def runs_in_process(stage: Stage) -> list[Claim]:
         ran_at(full, "full", "none"),
         says("it is in the real folder, not in a copy", environment, f"PWD={stage.world.vault}"),
         nothing_came_out([full], key, "its environment, printed whole, has no key in it"),
-        ran_at(vault, "vault", "none"),
+        ran_at(vault, "vault", _cage_of(vault)),
         says("a file of the vault can be read", vault.act("garden.md"), "14 kg of tomatoes"),
         Claim(
             "a file beside the vault can't be read",

@@ -8,6 +8,7 @@ from supervisor.policy.bash.effect import Act, Effect
 from supervisor.policy.bash.invocation import Invocation
 from supervisor.policy.bash.redirects import NETWORK
 from supervisor.policy.bash.use import RUN
+from supervisor.policy.bash.value import HOLE
 
 _SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash", "mksh", "fish", "csh"})
 _NETWORK: Final = frozenset(
@@ -49,10 +50,19 @@ def _remote_shells(seen: Sequence[Invocation]) -> list[Effect]:
     found = []
     for each in seen:
         if _base(each) not in _SHELLS:
+            if _orders_from_network(each, tied=tied):
+                found.append(
+                    Effect(Act.REMOTE_SHELL, _base(each), each.part, "runs what the network says")
+                )
             continue
         texts = [word.texts[0].text for word in each.argv[1:]]
         runs_text = any(text[:1] == "-" and text[:2] != "--" and "c" in text for text in texts)
-        own = any(NETWORK.match(one.target.texts[0].text) for one in each.redirects)
+        own = any(
+            NETWORK.match(one.target.texts[0].text)
+            for carrier in seen
+            if carrier is each or (carrier.part == each.part and carrier.redirects)
+            for one in carrier.redirects
+        )
         sources = each.stdin.sources if each.stdin is not None else ()
         fed = any(name.rpartition("/")[2] in network for name in sources)
         feeds = any(name.rpartition("/")[2] in network for name in each.feeds)
@@ -62,6 +72,15 @@ def _remote_shells(seen: Sequence[Invocation]) -> list[Effect]:
                 Effect(Act.REMOTE_SHELL, _base(each), each.part, "hands a shell to the network")
             )
     return found
+
+
+def _orders_from_network(each: Invocation, *, tied: bool) -> bool:
+    """Whether it is an `eval` of what can't be known, beside an open connection."""
+    return (
+        tied
+        and _base(each) == "eval"
+        and any(HOLE in text.text for word in each.argv[1:] for text in word.texts)
+    )
 
 
 def _own_scripts(effects: Sequence[Effect], written: set[str]) -> list[Effect]:

@@ -13,6 +13,9 @@ from supervisor.policy.bash.value import Value, known
 _FIRST: Final = frozenset({"cd", "only", "assign", "mount", "replace", "unset"})
 _ARRIVES: Final = frozenset({"dest", "to"})
 _PATHSPEC: Final = Role("pathspec")
+_DOUBT: Final = Role("doubt")
+_TEXT: Final = Role("text")
+_BEHIND: Final = frozenset({"-c", "--command", "--"})
 
 
 def apply(use: Use) -> None:
@@ -33,6 +36,9 @@ def apply(use: Use) -> None:
     _operands(use, operands, turn)
     for each in does:
         _natural(use, each)
+    if use.parsed.doubts and (command.options or command.reader or operands.middle != _TEXT):
+        for value in use.parsed.doubts:
+            play(use, _DOUBT, value)
     if use.parsed.loose and command.runs:
         use.unknown("a word that can't be told may be an option that writes or runs something")
 
@@ -105,9 +111,26 @@ def _operands(use: Use, operands: Operands, turn: Mapping[str, Role]) -> None:
             play(use, actual, value)
 
 
+def _start(use: Use, words: Sequence[Value]) -> None:
+    """The words of a command, or of a text for a shell (`flock FILE -c TEXT`).
+
+    With the tag `behind` the command stands behind `--` or `-c` (`nix shell NAME… -c COMMAND`).
+    """
+    if "behind" in use.tags and use.parsed.before is not None:
+        use.start(use.parsed.operands[use.parsed.before :])
+    elif "behind" in use.tags:
+        texts = [each.only for each in words]
+        at = next((at for at, each in enumerate(texts) if each in _BEHIND), len(words))
+        use.start(words[at + 1 :])
+    elif words[0].only in {"-c", "--command"} and len(words) > 1:
+        use.script(words[1])
+    else:
+        use.start(words)
+
+
 def _middle(use: Use, role: Role, words: Sequence[Value]) -> None:
     if role.kind == "command":
-        use.start(words)
+        _start(use, words)
     elif role.kind == "line":
         use.script(joined(words))
     elif role.kind == "revision" and use.parsed.before is not None:

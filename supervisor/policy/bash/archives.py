@@ -4,7 +4,7 @@ from supervisor.policy.bash import network
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.options import Parsed
 from supervisor.policy.bash.places import join
-from supervisor.policy.bash.roles import option_values, play_as
+from supervisor.policy.bash.roles import listed_in, option_values, play_as
 from supervisor.policy.bash.table import Option
 from supervisor.policy.bash.use import Use
 from supervisor.policy.bash.value import UNKNOWN, Value, known
@@ -49,8 +49,8 @@ def _option(use: Use, option: Option, value: Value) -> None:
         if text.startswith("exec="):
             use.script(Value(known(text[5:]).texts, value.from_data))
     elif kind == "items":
-        play_as(use, "read", value)
-        if "create" in use.tags:
+        play_as(use, "items", value)
+        if "create" in use.tags and listed_in(use, value) is None:
             play_as(use, "tree", UNKNOWN)
     elif kind not in _LATER:
         play_as(use, kind, value)

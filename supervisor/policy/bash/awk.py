@@ -1,6 +1,7 @@
 """awk's programs: `system`, pipes, and files that are read and written."""
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from supervisor.policy.bash.effect import Act
@@ -15,6 +16,7 @@ _TOKEN: Final = re.compile(
 _REGEX: Final = re.compile(r"/(?:[^/\\\n]|\\.)+/")
 _OPERANDS: Final = frozenset({"text", "number", "name"})
 _PRINTS: Final = frozenset({"print", "printf"})
+_NO_NAMES: Final[Mapping[str, str]] = {}
 _ENDS: Final = frozenset({";", "\n", "}"})
 
 
@@ -26,7 +28,10 @@ def awk(use: Use, code: str) -> None:  # noqa: C901 - one case a kind of word
     texts = [each for _, each in tokens]
     printing = False
     deep = 0
+    names: dict[str, str] = {}
     for at, text in enumerate(texts):
+        if kinds[at] == "name" and texts[at + 1 : at + 2] == ["="]:
+            names[text] = _expression(tokens, at + 2, names)
         if text in _PRINTS and kinds[at] == "name":
             printing, deep = True, 0
         elif text in _ENDS and kinds[at] != "text":
@@ -34,15 +39,15 @@ def awk(use: Use, code: str) -> None:  # noqa: C901 - one case a kind of word
         elif kinds[at] == "sign" and text in "()":
             deep += 1 if text == "(" else -1
         elif kinds[at] == "name" and text == "system":
-            use.script(_value(_expression(tokens, at + 1)))
+            use.script(_value(_expression(tokens, at + 1, names)))
         elif kinds[at] == "name" and text == "getline":
-            _getline(use, tokens, at)
+            _getline(use, tokens, at, names)
             if inet and at > 1 and texts[at - 1].startswith("|") and kinds[at - 2] == "name":
                 use.emit(Act.REMOTE_SHELL, "ties a program to the network")
         elif kinds[at] == "name" and text == "ENVIRON":
             _environment(use, texts, kinds, at)
         elif kinds[at] == "sign" and printing and deep == 0 and text in {">", ">>", "|", "|&"}:
-            _output(use, text, _value(_expression(tokens, at + 1)))
+            _output(use, text, _value(_expression(tokens, at + 1, names)))
     if re.search(r"@(load|include)\b", code):
         use.unknown("loads code into awk")
 
@@ -72,7 +77,9 @@ def _tokens(code: str) -> list[tuple[str, str]]:
     return found
 
 
-def _expression(tokens: list[tuple[str, str]], at: int) -> str:
+def _expression(
+    tokens: list[tuple[str, str]], at: int, names: Mapping[str, str] = _NO_NAMES
+) -> str:
     """A text with holes: what stands there, up to the end of the expression."""
     pieces = []
     depth = 0
@@ -87,7 +94,7 @@ def _expression(tokens: list[tuple[str, str]], at: int) -> str:
         elif kind != "text" and (text in _ENDS or (text in {"|", ">", "<"} and not depth)):
             break
         else:
-            pieces.append(text if kind == "text" else HOLE)
+            pieces.append(text if kind == "text" else names.get(text, HOLE))
         at += 1
     return "".join(pieces) or HOLE
 
@@ -106,12 +113,15 @@ def _output(use: Use, sign: str, value: Value) -> None:
         use.emit(Act.WRITE, "is written by awk", value)
 
 
-def _getline(use: Use, tokens: list[tuple[str, str]], at: int) -> None:
+def _getline(use: Use, tokens: list[tuple[str, str]], at: int, names: Mapping[str, str]) -> None:
     if at and tokens[at - 1][1] in {"|", "|&"} and at > 1:
         start = at - 2
         while start > 0 and tokens[start - 1][0] == "text":
             start -= 1
-        text = "".join(each if kind == "text" else HOLE for kind, each in tokens[start : at - 1])
+        text = "".join(
+            each if kind == "text" else names.get(each, HOLE)
+            for kind, each in tokens[start : at - 1]
+        )
         if "/inet" in text:
             use.send(None)
         else:
@@ -119,7 +129,7 @@ def _getline(use: Use, tokens: list[tuple[str, str]], at: int) -> None:
         return
     for place in range(at + 1, min(at + 4, len(tokens))):
         if tokens[place][1] == "<":
-            value = _value(_expression(tokens, place + 1))
+            value = _value(_expression(tokens, place + 1, names))
             if value.only not in {"-", *NO_FILES}:
                 use.emit(Act.READ, "is read by awk", value)
             return

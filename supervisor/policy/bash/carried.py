@@ -25,12 +25,13 @@ def perhaps_carries(use: Use) -> None:
             finally:
                 use.look.back()
             for each in effects:
-                if _counts(each):
+                if counts(each):
                     use.look.add(each)
             return
 
 
-def _counts(effect: Effect) -> bool:
+def counts(effect: Effect) -> bool:
+    """Whether an effect is so dangerous that it counts even where it is only likely."""
     if effect.act in {Act.ESCALATE, Act.REMOTE_SHELL, Act.EXHAUST}:
         return True
     if effect.act is Act.OVERWRITE_DISK or (effect.act is Act.WRITE and effect.target is not None):

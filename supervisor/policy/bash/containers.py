@@ -153,7 +153,9 @@ def ssh_setting(use: Use, value: Value) -> None:
 
 def elsewhere(use: Use) -> None:
     """A command whose words run in a container or on a machine that already exists."""
-    carried(use, lambda: apply(use))
+    # A debugger of a node has the node's own files below `/host`.
+    mounts = [("/host", known("/"))] if "node" in use.tags else []
+    carried(use, lambda: apply(use), mounts)
 
 
 def root(use: Use) -> None:

@@ -1,13 +1,25 @@
 """Programs that take their orders from their input: editors, database shells, `at`."""
 
+import re
 from typing import Final
 
 from supervisor.policy.bash.apply import apply
 from supervisor.policy.bash.code import run_code
-from supervisor.policy.bash.roles import option_values
+from supervisor.policy.bash.roles import option_values, play_as
 from supervisor.policy.bash.use import Use
+from supervisor.policy.bash.value import known
 
 _TAKE_ORDERS: Final = frozenset({"ed", "red", "ex", "vim", "vi", "nvim"})
+_INCLUDES: Final = re.compile(
+    r"#\s*(?:include(?:_next)?|embed)\s*[\"<]([^\">\n]+)[\">]"
+    r"|\b(?:s?include|undivert)\(\s*[`'\"]*([^`'\",)\n]+)"
+    r"|\.(?:incbin|include)\s+\"([^\"\n]+)\""
+    r"|\b(?:file\w*|templatefile)\(\s*\"([^\"\n]+)\""
+)
+_RUNS: Final = re.compile(r"\be?syscmd\(\s*[`'\"]*([^`')\n]+)")
+_MOST_LINES: Final = 256
+_WHEN: Final = re.compile(r"\s*(?:@\w+|(?:\S+\s+){4}\S+)\s+(.*)")
+"""When a line of a crontab runs, and what."""
 
 
 def editor(use: Use) -> None:
@@ -33,3 +45,41 @@ def later(use: Use) -> None:
     apply(use)
     if use.invocation.stdin is not None and not option_values(use, "source"):
         use.script(use.invocation.stdin.text)
+
+
+def git_batch(use: Use) -> None:
+    """`git cat-file --batch`: the objects that its input names are shown."""
+    apply(use)
+    stdin = use.invocation.stdin
+    if "batch" in use.tags and stdin is not None:
+        for each in stdin.text.texts:
+            for line in each.text.splitlines()[:_MOST_LINES]:
+                words = line.split()
+                if words:
+                    play_as(use, "revision", known(words[-1]))
+
+
+def crontab(use: Use) -> None:
+    """`crontab -`: the lines of its input run later."""
+    apply(use)
+    stdin = use.invocation.stdin
+    if stdin is None or use.tags & {"list", "remove", "edit"}:
+        return
+    for each in stdin.text.texts:
+        for line in each.text.splitlines()[:_MOST_LINES]:
+            found = _WHEN.match(line)
+            if found:
+                use.script(known(found[1]), stdin=False)
+
+
+def quoting(use: Use) -> None:
+    """Programs whose input names files to include, or text to run (`gcc -E -`, `m4`)."""
+    apply(use)
+    stdin = use.invocation.stdin
+    if stdin is None:
+        return
+    for each in stdin.text.texts:
+        for found in _INCLUDES.finditer(each.text):
+            play_as(use, "read", known(next(name for name in found.groups() if name)))
+        for found in _RUNS.finditer(each.text):
+            use.script(known(found[1]), stdin=False)

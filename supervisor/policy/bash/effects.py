@@ -7,10 +7,10 @@ from typing import Final
 
 from supervisor.policy.bash.aftermath import aftermath
 from supervisor.policy.bash.apply import apply
-from supervisor.policy.bash.carried import perhaps_carries
+from supervisor.policy.bash.carried import counts, perhaps_carries
 from supervisor.policy.bash.containers import elsewhere
 from supervisor.policy.bash.effect import Act, Analysis, Effect, ShellContext
-from supervisor.policy.bash.feeders import filled
+from supervisor.policy.bash.feeders import filled, perhaps_read, program_of
 from supervisor.policy.bash.invocation import Invocation, Part, Reading
 from supervisor.policy.bash.kept_scripts import KeptScripts
 from supervisor.policy.bash.options import Parsed, parse
@@ -19,7 +19,7 @@ from supervisor.policy.bash.read import Budget, Shell, read_script
 from supervisor.policy.bash.readers import READ_BY
 from supervisor.policy.bash.redirects import redirects, variables
 from supervisor.policy.bash.table import Command, CommandTable, Operands, Role
-from supervisor.policy.bash.use import Use, plain_words
+from supervisor.policy.bash.use import IN_DOUBT, Use, plain_words
 from supervisor.policy.bash.value import HOLE, Text, Value, known
 
 DEEPEST: Final = 16
@@ -28,6 +28,7 @@ MOST_COMMANDS: Final = 3_000
 MOST_EFFECTS: Final = 20_000
 _MOST_VARIANTS: Final = 24
 _MOST_FEEDERS: Final = 8
+_READS: Final = frozenset({"read", "mapfile", "readarray"})
 _UNKNOWN_PROGRAM: Final = Command(Operands(middle=Role("doubt")))
 
 
@@ -42,7 +43,8 @@ def analyse(command: str, context: ShellContext, table: CommandTable) -> Analysi
     effects = aftermath(look.effects, look.seen)
     if look.repeats:
         effects = list(dict.fromkeys(effects))
-    return Analysis(tuple(effects), look.complete, tuple(look.notes))
+    complete = look.complete and not look.budget.exhausted
+    return Analysis(tuple(effects), complete, tuple(look.notes))
 
 
 class _Look:
@@ -78,6 +80,14 @@ class _Look:
             for each in self.seen
             if each.argv and each.argv[0].texts[0].text in names and invocation is not each
         ][-_MOST_FEEDERS:]
+
+    def reading(self) -> Invocation | None:
+        """The last `read` that gets what a command prints through a pipe."""
+        for each in reversed(self.seen):
+            name = each.argv[0].texts[0].text if each.argv else ""
+            if name in _READS and each.stdin is not None and each.stdin.sources:
+                return each
+        return None
 
     def within(self, part: Part) -> list[Invocation]:
         """The commands that stand inside of a part of the call, in the order of their text."""
@@ -188,6 +198,13 @@ class _Look:
     def _named(self, invocation: Invocation, name: str) -> None:
         if HOLE in name:
             self._untold(invocation, name)
+            if invocation.argv[0].from_data:
+                use = Use(self, invocation, _UNKNOWN_PROGRAM, name, invocation.cwd, Parsed())
+                told = program_of(use)
+                if told is not None and HOLE not in told:
+                    self.repeats = True
+                    self.run(replace(invocation, argv=(known(told), *invocation.argv[1:])))
+                    return
         if invocation.environment:
             variables(self, invocation, name)
         command = self.table.find(name)
@@ -211,13 +228,11 @@ class _Look:
     def _one(self, invocation: Invocation, command: Command, name: str) -> None:
         argv = invocation.argv
         use = Use(self, invocation, command, name, invocation.cwd, Parsed())
-        for each in argv:
-            if each.from_data:
-                words = filled(use)
-                if words is not None:
-                    use.invocation = replace(invocation, argv=words)
-                    self.repeats = True
-                break
+        words = filled(use) if any(each.from_data for each in argv) else None
+        if words is not None:
+            use.invocation = replace(invocation, argv=words)
+            self.repeats = True
+        elsewise = perhaps_read(use)
         descend(use, command, use.argv)
         harmless = use.command.harmless and "/" not in name
         self.add(
@@ -241,6 +256,22 @@ class _Look:
             elsewhere(use)
         else:
             apply(use)
+        if elsewise is not None:
+            self._perhaps(replace(invocation, argv=elsewise))
+
+    def _perhaps(self, invocation: Invocation) -> None:
+        """A command whose words are only likely: it counts for what is denied."""
+        self.repeats = True
+        effects = self.aside()
+        try:
+            self.run(invocation)
+        finally:
+            self.back()
+        for each in effects:
+            if counts(each):
+                self.add(each)
+            elif each.act is Act.READ:
+                self.add(replace(each, reason=IN_DOUBT))
 
 
 def descend(use: Use, command: Command, argv: Sequence[Value], at: int = 1) -> None:
@@ -250,17 +281,23 @@ def descend(use: Use, command: Command, argv: Sequence[Value], at: int = 1) -> N
         return
     values = []
     tags: set[str] = set()
+    doubts: list[Value] = []
     loose = False
     other: Command | None = None
     while True:
         parsed = parse(command, argv, at, style="stop" if command.commands else None)
         values.extend(parsed.values)
+        doubts.extend(parsed.doubts)
         tags |= parsed.tags
         if not command.commands or not parsed.operands or "help" in tags:
             break
         text = parsed.operands[0].texts[0].text
         other = command.commands.get("*") or other
-        child = command.commands.get(text) or other
+        child = command.commands.get(text)
+        if child is None:
+            child = other
+            if "." in text or "/" in text or "@" in text:
+                doubts.append(parsed.operands[0])
         if child is None:
             if HOLE in text:
                 loose = True
@@ -268,7 +305,7 @@ def descend(use: Use, command: Command, argv: Sequence[Value], at: int = 1) -> N
         at = len(argv) - len(parsed.operands) + 1
         command = child
     use.command, use.at = command, at
-    use.parsed = Parsed(values, parsed.operands, tags, parsed.before, parsed.loose or loose)
+    use.parsed = Parsed(values, parsed.operands, tags, parsed.before, parsed.loose or loose, doubts)
     if loose:
         use.unknown("which of its subcommands runs can't be told before it runs")
 

@@ -18,9 +18,9 @@ from supervisor.policy.bash.table import Command, Operands, Option, Overlay, Rol
 
 STYLES: Final = frozenset({"gnu", "stop", "single", "equals", "keys", "bundle"})
 READERS: Final = frozenset(
-    """chmod cloud cmake dialogue docker-run editor env escalate fd find git-config httpie
-    interpreter kill kubectl-get later link listing make parallel printenv redis root scp shell
-    sqlite ssh ssh-keygen tar test xargs""".split()  # noqa: SIM905  (a table to read)
+    """chmod cloud cmake crontab dialogue docker-run editor env escalate fd find git-batch
+    git-config httpie interpreter kill kubectl-get later link listing make parallel printenv
+    quoting redis root scp shell sqlite ssh ssh-keygen tar test xargs""".split()  # noqa: SIM905  (a table to read)
 )
 """Programs with a little language of their own: `readers.py` knows them by these names."""
 

@@ -14,6 +14,8 @@ from supervisor.policy.bash.value import HOLE, Text, Value, known
 _ITEM: Final = Value((Text(HOLE, many=True),), from_data=True)
 _FILTERS: Final = frozenset({"grep", "egrep", "fgrep", "rg"})
 _PASSES: Final = frozenset({"sort", "uniq", "head", "tail", "cat", "shuf", "tac", "tee"})
+_REPEATS: Final = frozenset({"which", "type", "realpath", "readlink", "whereis", "greadlink"})
+_GIT_NAMES: Final = frozenset({"ls-files", "ls-tree", "rev-parse", "rev-list", "diff"})
 _LITERAL: Final = re.compile(r"(\^)?((?:[\w /@:=,%~-]|\\\.)+)(\$)?")
 
 
@@ -42,6 +44,21 @@ def filled(use: Use) -> tuple[Value, ...] | None:
     return (*argv[: holes[0]], *items, *argv[holes[0] + 1 :])
 
 
+def perhaps_read(use: Use) -> tuple[Value, ...] | None:
+    """The words of a command where a variable may be what `read` got through a pipe."""
+    argv = use.argv
+    if not any(each.from_data for each in argv) or use.command.harmless:
+        return None
+    at = next(
+        (at for at, each in enumerate(argv) if at and each.from_data and each.only is None), None
+    )
+    reader = use.look.reading() if at is not None else None
+    if at is None or reader is None or isinstance(argv[at], Found):
+        return None
+    items = items_of(use, use.look.feeders(reader))
+    return None if items == [_ITEM] else (*argv[:at], *items, *argv[at + 1 :])
+
+
 def items_of(use: Use, before: Sequence[Invocation]) -> list[Value]:
     """What the last of some commands that feed each other may print, item by item."""
     narrowed: str | None = None
@@ -52,9 +69,35 @@ def items_of(use: Use, before: Sequence[Invocation]) -> list[Value]:
         elif name not in _PASSES:
             if name == "ls":
                 return _entries(use, each, narrowed)
+            told = _told(use, each, name)
+            if told:
+                return told
             found = _search(use, each, name)
             return _narrow(found, narrowed) if found else _named(narrowed)
     return _named(narrowed)
+
+
+def program_of(use: Use) -> str | None:
+    """The program that a first word like `$(which rm)` names, if that can be told."""
+    inner = use.look.within(use.invocation.part)
+    if not inner:
+        return None
+    words = _told(use, inner[-1], inner[-1].argv[0].texts[0].text)
+    return words[-1].only if words else None
+
+
+def _told(use: Use, each: Invocation, name: str) -> list[Value]:
+    """What a program prints that repeats its operands: `which rm`, `git ls-files NAME`."""
+    texts = [word.only for word in each.argv]
+    if name in _REPEATS or (name == "command" and texts[1:2] == ["-v"]):
+        command = use.look.table.find(name)
+        words = [word for word in each.argv[1:] if (word.only or "-")[:1] != "-"]
+        return words if command is not None else []
+    if name == "git" and len(texts) > 1:
+        at = next((at for at, text in enumerate(texts) if text in _GIT_NAMES), None)
+        if at is not None:
+            return [word for word in each.argv[at + 1 :] if (word.only or "-")[:1] != "-"]
+    return []
 
 
 def _named(pattern: str | None) -> list[Value]:

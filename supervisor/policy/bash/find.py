@@ -97,6 +97,8 @@ def _expression(  # noqa: C901, PLR0912 - one case a kind of word
         elif text in _READS:
             if at < len(argv):
                 _role(use, "list", argv[at])
+                if text == "-samefile":
+                    _name(search, text, known(argv[at].texts[0].text.rpartition("/")[2]))
             at += 1
         elif text in _NAMES:
             _name(search, text, argv[at] if at < len(argv) else known("*"))
@@ -199,7 +201,10 @@ def fd(use: Use) -> None:
     if pattern and "glob" in use.tags:
         only = (pattern,)
     elif pattern and re.fullmatch(r"(?:[\w-]|\\?\.)+", pattern):
-        only = (f"*{pattern.replace(chr(92), '')}*",)
+        plain = pattern.replace("\\.", "\0").replace(".", "?").replace("\0", ".")
+        only = () if not plain.strip("?") else (f"*{plain}*",)
+        if only and pattern.startswith("."):
+            only = (*only, pattern)  # who writes `.env` means that name, among all that match
     elif pattern and pattern.startswith("^") and pattern.endswith("$"):
         only = (pattern[1:-1].replace("\\", ""),)
     for start in starts:

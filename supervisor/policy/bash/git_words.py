@@ -17,6 +17,8 @@ def revision(use: Use, value: Value) -> None:
     """A revision; `REVISION:PATH` reads a file, a bare word may be one."""
     for each in value.texts:
         name, colon, path = each.text.partition(":")
+        if each.text.startswith((":!", ":^", ":(exclude")):
+            continue
         if colon and path and not path.startswith("/") and "^{" not in name:
             staged = not name and path[1:2] == ":" and path[0] in "0123"
             use.emit(

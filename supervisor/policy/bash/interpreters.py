@@ -51,8 +51,9 @@ def _text(use: Use, text: Value) -> None:
 def _from_input(use: Use, stdin: Stdin | None) -> None:
     if stdin is None:
         return
+    arguments = (known(use.base), *use.parsed.operands) if "input" in use.tags else ()
     if stdin.text.known:
-        use.look.script(stdin.text, use.within((), stdin=False), use.base)
+        use.look.script(stdin.text, use.within(arguments, stdin=False), use.base)
     else:
         use.unknown(_fed(stdin.sources))
         if any(each.text.strip(HOLE) for each in stdin.text.texts):

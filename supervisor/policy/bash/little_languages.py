@@ -8,6 +8,7 @@ from supervisor.policy.bash import databases, editors
 from supervisor.policy.bash.awk import awk
 from supervisor.policy.bash.databases import takes_orders
 from supervisor.policy.bash.effect import Act
+from supervisor.policy.bash.literals import literals
 from supervisor.policy.bash.makefile import makefile
 from supervisor.policy.bash.roles_of_code import secret_name
 from supervisor.policy.bash.sed import sed
@@ -101,10 +102,9 @@ def applescript(use: Use, code: str) -> None:
 
 def powershell(use: Use, code: str) -> None:
     """PowerShell: commands that also stand in the table, else unknown."""
-    from supervisor.policy.bash.code import run_code  # noqa: PLC0415 - code knows us
-
-    run_code(use, "powershell-calls", known(code))
+    use.unknown("runs code that can't be read whole")
     use.script(Value((Text(code),)))
+    literals(use, code)
 
 
 _FTP: Final = re.compile(r"(?:^|[;\n])\s*(m?put|reput|send|append|m?get|reget|recv)\s+([^\n;]+)")
@@ -130,6 +130,7 @@ def lines(use: Use, code: str) -> None:
     """A file of commands a line each, that can't be told here."""
     if HOLE not in code and code.strip():
         use.unknown("gives orders that aren't known here")
+    literals(use, code)
 
 
 LITTLE: Final[Mapping[str, Callable[[Use, str], None]]] = {

@@ -8,6 +8,8 @@ from supervisor.policy.bash.table import Command, Option
 from supervisor.policy.bash.value import HOLE, Text, Value
 
 _HELP = ("--help", "--version")
+_LEFT_OUT = ("exclude", "ignore", "skip", "omit", "without", "pattern")
+"""Parts of the names of options whose values say what isn't read."""
 
 
 @dataclass(slots=True)
@@ -15,7 +17,8 @@ class Parsed:
     """The words of one command, sorted.
 
     `before` counts the operands in front of `--`, None without it; `loose` says that a word of
-    unknown beginning may turn out to be an option; `at` is the index of the first operand.
+    unknown beginning may turn out to be an option; `doubts` are values of options that aren't
+    known.
     """
 
     values: list[tuple[Option, Value]] = field(default_factory=list)
@@ -23,6 +26,7 @@ class Parsed:
     tags: set[str] = field(default_factory=set)
     before: int | None = None
     loose: bool = False
+    doubts: list[Value] = field(default_factory=list)
 
 
 def cut(word: Value, count: int) -> Value:
@@ -106,8 +110,8 @@ def _option(command: Command, argv: Sequence[Value], at: int, parsed: Parsed, st
             _take(option, cut(word, len(name) + 1), parsed)
             return at
         if option is None:
-            if equals and command.operands.middle and command.operands.middle.kind == "doubt":
-                parsed.operands.append(cut(word, len(name) + 1))
+            if equals and not any(each in name for each in _LEFT_OUT):
+                parsed.doubts.append(cut(word, len(name) + 1))
             return at
     if option is not None:
         if option.role is None or option.optional:

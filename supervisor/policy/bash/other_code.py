@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from supervisor.policy.bash.effect import Act
+from supervisor.policy.bash.literals import doubtful, literals
 from supervisor.policy.bash.roles_of_code import call_roles, secret_name
 from supervisor.policy.bash.table import Language
 from supervisor.policy.bash.use import Use
@@ -20,7 +21,7 @@ _TOKEN: Final = re.compile(
     |(?P<quoted>(?:%[qQwWx]|\bq[qxw]?)\s*(?:\{[^}]*\}|\([^)]*\)|\[[^\]]*\]|/[^/]*/|\|[^|]*\||![^!]*!))
     |(?P<name>(?:[$@%&]+\^?)?[A-Za-z_]\w*(?:(?:\.|::|->|\\)[A-Za-z_]\w*)*[!?]?)
     |(?P<number>\d[\w.]*)
-    |(?P<odd>\$[^\sA-Za-z])
+    |(?P<odd>\$[^\sA-Za-z`])
     |(?P<sign>.)""",
     re.VERBOSE | re.DOTALL,
 )
@@ -40,8 +41,15 @@ _HOME: Final = re.compile(
     r"\$ENV\{['\"]?HOME['\"]?\}|#\{ENV\[['\"]HOME['\"]\]\}|\$\{process\.env\.HOME\}"
 )
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "e": "\x1b"}
+_RUN_DOCUMENT: Final = re.compile(r"<<~?\s*`(\w+)`[^\n]*\n(.*?)\n\s*\1\b", re.DOTALL)
 _LINE_COMMENTS: Final = {"#": "#", "//": "/", "--": "-"}
 _MOST_TOKENS: Final = 8_000
+_LOADS: Final = frozenset({"require", "import"})
+_OF_TEXTS: Final = frozenset(
+    """startsWith endsWith start_with end_with add has get set equals append push add_to sub gsub
+    contains isEqual""".split()  # noqa: SIM905
+)
+"""Methods that take a text as a text, never as a file."""
 _JOINS: Final = frozenset("+.,")
 
 
@@ -57,6 +65,7 @@ def other_code(use: Use, name: str, code: str) -> None:
     language = use.look.table.languages.get(name)
     if language is None:
         use.unknown("runs code that can't be read here")
+        literals(use, code)
         return
     _Reading(use, language, code).all()
 
@@ -68,6 +77,7 @@ class _Reading:
         self.names: dict[str, str] = {}
         self.assigned: set[str] = set()
         self.odd = False
+        self.code = code
         self.tokens: list[_Token] = []
         self.scan(code)
 
@@ -157,15 +167,33 @@ class _Reading:
         tokens = self.tokens
         if not tokens:
             return
+        if self.language.name == "perl":
+            self.perl()
         loops = any(each.text in {"loop", "while", "for", "until"} for each in tokens)
         for at, token in enumerate(tokens):
             if token.kind == "tick" or (token.kind == "quoted" and token.text[:2] in {"%x", "qx"}):
-                if self.language.quote_runs or token.kind == "quoted":
+                if self.language.quote_runs or token.kind == "quoted" or self.before(at) == "$":
                     call_roles(self.use, ("shell",), None, [token.value], {})
             elif token.kind == "name":
                 self.name(at, token.text, loops)
+        if self.odd:
+            found = (each.value for each in tokens if each.kind not in {"number", "name"})
+            doubtful(self.use, (each for each in found if each), self.code)
 
-    def name(self, at: int, name: str, loops: bool) -> None:  # noqa: C901 - a case a kind
+    def perl(self) -> None:
+        """What only Perl has: here-documents that run, and files for `<>`."""
+        for found in _RUN_DOCUMENT.finditer(self.code):
+            self.use.script(known(found[2]))
+        for at, token in enumerate(self.tokens):
+            if token.text in {"@ARGV", "*ARGV"} and self.ahead(at + 1) == "=":
+                end = at
+                while end < len(self.tokens) and self.tokens[end].text != ";":
+                    end += 1
+                for each in self.tokens[at:end]:
+                    if each.value:
+                        self.use.emit(Act.READ, "is read by code", known(each.value))
+
+    def name(self, at: int, name: str, loops: bool) -> None:  # noqa: C901, PLR0912 - a case a kind
         """A name: a call that is known, an assignment, or something to doubt."""
         bare = name.lstrip("$@%&")
         after = self.tokens[at + 1] if at + 1 < len(self.tokens) else None
@@ -195,6 +223,10 @@ class _Reading:
                 or first in self.assigned
                 or self.before(at) in {"function", "def", "sub", "local", "my", "->", ".", "|", "?"}
             )
+            if called and (last not in self.language.plain or last in _LOADS):
+                texts = (each for each in self.arguments(at + 1)[0] if type(each) is str)
+                if last not in _OF_TEXTS:
+                    doubtful(self.use, texts, "")
             if not known_name and (called or self.language.name == "perl"):
                 self.doubt()
             return
@@ -304,18 +336,17 @@ class _Reading:
                 found.append(each.value)
         return found or None
 
-    def folded(self, tokens: Sequence[_Token]) -> object:
+    def folded(self, tokens: Sequence[_Token]) -> object:  # noqa: C901 - a case a kind
         """A text with holes, a list of such, or None."""
         if not tokens:
             return None
+        home = next((at for at, each in enumerate(tokens) if each.text.endswith("homedir")), None)
+        if home is not None:
+            return self.use.look.home + "".join(each.value or "" for each in tokens[home + 1 :])
         if tokens[0].text == "{":
             return self.list_inside(tokens)
-        if tokens[0].text in {"[", "{"} and tokens[-1].text in {"]", "}"}:
-            return (
-                [each.value for each in tokens if each.value is not None]
-                if tokens[0].text == "["
-                else None
-            )
+        if tokens[0].text == "[" and tokens[-1].text in {"]", "}"}:
+            return [each.value for each in tokens if each.value is not None]
         pieces = []
         for each in tokens:
             if each.value is not None:

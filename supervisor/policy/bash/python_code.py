@@ -1,17 +1,31 @@
 """Python code → effects: its syntax tree is walked, constants folded, known calls looked up."""
 
 import ast
+import re
 import warnings
 from typing import Final
 
 from supervisor.policy.bash.effect import Act
+from supervisor.policy.bash.literals import doubtful, literals
 from supervisor.policy.bash.python_folding import Folder
 from supervisor.policy.bash.roles_of_code import Glob, call_roles, secret_name
 from supervisor.policy.bash.use import Use
-from supervisor.policy.bash.value import HOLE
+from supervisor.policy.bash.value import HOLE, known
 
 _CANT: Final = "runs code that can't be read whole"
 _MOST_ROUNDS: Final = 16
+_MAGIC: Final = re.compile(
+    r"(?:^|;)\s*(?:\w+\s*=\s*)?(?:!{1,2}|%{1,2}(?:sx|system|sc|bash|sh|script\s+\w+)\s|%(?=(?:cat|more|less|rm|cp|mv)\s))(.*)",
+    re.MULTILINE,
+)
+"""What IPython hands to a shell."""
+_OF_TEXTS: Final = frozenset(
+    """startswith endswith replace split rsplit join strip lstrip rstrip removeprefix removesuffix
+    format find rfind index rindex count append extend insert add get pop remove setdefault update
+    write writelines encode decode match search sub fullmatch findall discard info debug warning
+    error exception partition rpartition add_argument isin print log""".split()  # noqa: SIM905
+)
+"""Methods that take a text as a text, never as a file."""
 _LOOSE: Final = frozenset({"exec", "eval", "compile", "__import__", "getattr", "setattr"})
 
 
@@ -24,6 +38,9 @@ def python_code(use: Use, code: str) -> None:
         _Walk(use).block(tree.body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         use.unknown(_CANT)
+        for found in _MAGIC.finditer(code):
+            use.script(known(found[1]))
+        literals(use, code)
 
 
 def _rounds(values: object) -> list[object]:
@@ -111,6 +128,8 @@ class _Walk:
         """A loop over constants is walked for each of them."""
         self.expression(node.iter)
         values = self.fold(node.iter)
+        always = self.never_ends(node.iter)
+        self.endless += always
         if isinstance(values, (list, str)) and isinstance(node.target, ast.Name):
             for value in _rounds(values):
                 self.fold.names[node.target.id] = value
@@ -121,7 +140,15 @@ class _Walk:
                     self.defined.add(each.id)
                     self.fold.names.pop(each.id, None)
             self.block(node.body)
+        self.endless -= always
         self.block(node.orelse)
+
+    def never_ends(self, node: ast.expr) -> bool:
+        """Whether a loop over this has no end: `iter(int, 1)`, `itertools.count()`."""
+        if not isinstance(node, ast.Call):
+            return False
+        name = self.fold.dotted(node.func) or ""
+        return (name == "iter" and len(node.args) > 1) or name.startswith("itertools.")
 
     def bind(self, target: ast.expr, value: ast.expr) -> None:
         """A name gets a value: a constant, another name of a function, or something unknown."""
@@ -173,6 +200,15 @@ class _Walk:
     def comprehension(self, node: "ast.ListComp | ast.SetComp | ast.GeneratorExp") -> None:
         """A comprehension over constants is walked for each of them."""
         first = node.generators[0]
+        always = self.never_ends(first.iter)
+        self.endless += always
+        self.rounds(node, first)
+        self.endless -= always
+
+    def rounds(
+        self, node: "ast.ListComp | ast.SetComp | ast.GeneratorExp", first: ast.comprehension
+    ) -> None:
+        """The same, whether it ends or not."""
         values = self.fold(first.iter)
         if len(node.generators) == 1 and isinstance(first.target, ast.Name):
             self.expression(first.iter)
@@ -221,15 +257,27 @@ class _Walk:
             self.known_call(node, name, roles)
         elif name in _LOOSE:
             self.loose(node, name)
+            self.doubtful(node)
         elif isinstance(node.func, ast.Name) and "." not in name:
             if name not in self.language.plain and node.func.id not in self.defined:
                 self.doubt(f"calls {name[:60]}, which isn't known here")
+                self.doubtful(node)
         elif name and not name.startswith(".") and self.fold.is_module(name):
             head = name.partition(".")[0]
             if head in {"os", "sys", "shutil", "subprocess", "socket", "ctypes"} and (
                 name not in self.language.plain
             ):
                 self.doubt(f"calls {name[:60]}, which isn't known here")
+            if name not in self.language.plain:
+                self.doubtful(node)
+        elif name.rpartition(".")[2] not in _OF_TEXTS and name not in self.language.plain:
+            self.doubtful(node)
+
+    def doubtful(self, node: ast.Call) -> None:
+        """The arguments of a call that isn't known: texts that are just paths may be read."""
+        values = [self.fold(each) for each in node.args]
+        values += [self.fold(each.value) for each in node.keywords]
+        doubtful(self.use, (each for each in values if type(each) is str), "")
 
     def known_call(self, node: ast.Call, name: str, roles: tuple[str, ...]) -> None:
         """A call whose arguments have roles."""

@@ -21,6 +21,7 @@ def read_script(text: str, shell: Shell, budget: Budget, part_of: Part | None = 
     if HOLE in text and part_of is None:
         return Reading(unresolved=(Unresolved("it holds a NUL character", whole),))
     if len(text) > LONGEST and (len(text) > LONGEST_WITH_DOCUMENTS or "<<" not in text):
+        budget.exhaust("it is too long to look through")
         return Reading(unresolved=(Unresolved("it is too long to look through", whole),))
     if part_of is not None and not budget.open_text(len(text)):
         return Reading(
@@ -28,7 +29,9 @@ def read_script(text: str, shell: Shell, budget: Budget, part_of: Part | None = 
         )
     script, rest = parsed(text, budget, (part_of.start, part_of.end) if part_of else None)
     walker = Walker(Scope.starting(shell), budget, shell.stdin, part_of)
+    walker.inherit((whole.start, whole.end))
     if rest > LONGEST:
+        budget.exhaust("it is too long to look through")
         walker.unresolved.append(Unresolved("it is too long to look through", whole))
         return Reading(unresolved=tuple(walker.unresolved))
     if HOLE in text:

@@ -5,7 +5,14 @@ from typing import Final
 
 from supervisor.policy.bash.archives import tar
 from supervisor.policy.bash.containers import docker_run, root, scp, ssh
-from supervisor.policy.bash.dialogues import dialogue, editor, later
+from supervisor.policy.bash.dialogues import (
+    crontab,
+    dialogue,
+    editor,
+    git_batch,
+    later,
+    quoting,
+)
 from supervisor.policy.bash.find import fd, find
 from supervisor.policy.bash.git_words import git_config
 from supervisor.policy.bash.interpreters import interpreter, make, shell
@@ -27,6 +34,7 @@ READ_BY: Final[Mapping[str, Callable[[Use], None]]] = {
     "chmod": chmod,
     "cloud": cloud,
     "cmake": cmake,
+    "crontab": crontab,
     "dialogue": dialogue,
     "docker-run": docker_run,
     "editor": editor,
@@ -34,6 +42,7 @@ READ_BY: Final[Mapping[str, Callable[[Use], None]]] = {
     "escalate": escalate,
     "fd": fd,
     "find": find,
+    "git-batch": git_batch,
     "git-config": git_config,
     "httpie": httpie,
     "interpreter": interpreter,
@@ -45,6 +54,7 @@ READ_BY: Final[Mapping[str, Callable[[Use], None]]] = {
     "make": make,
     "parallel": parallel,
     "printenv": printenv,
+    "quoting": quoting,
     "redis": redis,
     "root": root,
     "scp": scp,

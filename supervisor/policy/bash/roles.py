@@ -1,5 +1,6 @@
 """What a word means by its role: the one place where roles become effects."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
@@ -9,12 +10,16 @@ from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.files import is_stream
 from supervisor.policy.bash.places import join, looks_like_path
 from supervisor.policy.bash.table import Role
-from supervisor.policy.bash.use import IN_DOUBT, RUN, Use
-from supervisor.policy.bash.value import Value, known
+from supervisor.policy.bash.use import IN_DOUBT, RUN, Use, substituted
+from supervisor.policy.bash.value import HOLE, Value, known
 
 Handler = Callable[[Use, Value], None]
 
 _MOST_JOINED: Final = 64
+_MOST_LISTED: Final = 512
+_LONGEST_DOUBT: Final = 512
+_PARTS: Final = re.compile(r"[=@,:]+")
+_TYPED: Final = re.compile(r"\\[nr]|\^M|\\015")
 
 
 def play(use: Use, role: Role, value: Value) -> None:
@@ -57,6 +62,10 @@ def _doubt(use: Use, value: Value) -> None:
             target = Value((each,)) if text == each.text else known(text)
             use.emit(Act.READ, IN_DOUBT, target)
             return
+        if len(text) <= _LONGEST_DOUBT and any(sign in text for sign in "=@,:"):
+            for piece in _PARTS.split(text):
+                if looks_like_path(piece):
+                    use.emit(Act.READ, IN_DOUBT, known(piece))
 
 
 def _cd(use: Use, value: Value) -> None:
@@ -104,6 +113,35 @@ def _script(use: Use, value: Value) -> None:
     use.emit(Act.READ, RUN, value)
 
 
+def listed_in(use: Use, value: Value) -> list[Value] | None:
+    """The names in a file of names, if it is the input or a `<(…)` that can be told."""
+    stdin = substituted(use, value)
+    if stdin is None and is_stream(value):
+        stdin = use.invocation.stdin
+    if stdin is None or not any(each.text.strip(HOLE) for each in stdin.text.texts):
+        return None
+    pieces = (piece for each in stdin.text.texts for piece in re.split(r"[\n\0]", each.text))
+    return [known(each) for each in dict.fromkeys(pieces) if each][:_MOST_LISTED]
+
+
+def _page(use: Use, value: Value) -> None:
+    text = value.texts[0].text
+    if "://" not in text and looks_like_path(text):
+        use.emit(Act.READ, IN_DOUBT, value)
+    if text.startswith(("/", "./", "../", "~", "file:")) or "://" in text or HOLE in text:
+        network.url(use, value)
+
+
+def _items(use: Use, value: Value) -> None:
+    files.read(use, value)
+    for each in listed_in(use, value) or ():
+        files.read(use, each)
+
+
+def _typed(use: Use, value: Value) -> None:
+    use.script(Value(known(*(_TYPED.sub("\n", each.text) for each in value.texts)).texts))
+
+
 def _pid(use: Use, value: Value) -> None:
     use.emit(Act.SIGNAL, "is signalled", value)
 
@@ -124,12 +162,14 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "from": network.source,
     "host": network.host,
     "into": files.into,
+    "items": _items,
     "line": _shell,
     "link": files.link,
     "list": files.listed,
     "mode": files.mode,
     "move": files.move,
     "only": _only,
+    "page": _page,
     "pathspec": git_words.pathspec,
     "pid": _pid,
     "program": _program,
@@ -147,7 +187,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "suid": files.set_user_id,
     "to": files.lone_destination,
     "tree": files.tree,
-    "tty": _shell,
+    "tty": _typed,
     "url": network.url,
     "wipe": files.wipe,
     "write": files.write,

@@ -8,7 +8,7 @@ from supervisor.policy.bash.effect import Act, Effect
 from supervisor.policy.bash.invocation import Invocation, Part, Stdin
 from supervisor.policy.bash.kept_scripts import KeptScripts
 from supervisor.policy.bash.options import Parsed
-from supervisor.policy.bash.places import Found
+from supervisor.policy.bash.places import Found, below
 from supervisor.policy.bash.table import Command, CommandTable
 from supervisor.policy.bash.value import HOLE, Text, Value, known
 
@@ -50,6 +50,9 @@ class Look(Protocol):
 
     def within(self, part: Part) -> list[Invocation]:
         """The commands that stand inside of a part of the call, in the order of their text."""
+
+    def reading(self) -> Invocation | None:
+        """The last `read` that gets what a command prints through a pipe."""
 
     def aside(self) -> list[Effect]:
         """From here on effects go into a new list; `back` ends that."""
@@ -113,6 +116,8 @@ class Use:
         if isinstance(target, Found):
             only = target.names or only
             recursive = True
+            if act is not Act.READ:
+                self._each_found(act, reason, target)
             target = target.start
         self.look.add(
             Effect(
@@ -120,6 +125,12 @@ class Use:
                 severe, elsewhere, not self.implied, words, harmless, only,
             )
         )  # fmt: skip
+
+    def _each_found(self, act: Act, reason: str, found: Found) -> None:
+        """What a search for a name finds right below where it starts."""
+        for name in found.names:
+            if not any(sign in name for sign in "*?[\\/"):
+                self.emit(act, reason, below(found.start, name))
 
     def unknown(self, reason: str) -> None:
         """Says that something can't be told."""
@@ -183,8 +194,10 @@ class Use:
 def substituted(use: Use, word: Value) -> Stdin | None:
     """What stands behind `<(…)`, if the word is one."""
     for at, stdin in use.invocation.substitutions:
-        if at < len(use.argv) and use.argv[at] is word:
-            return stdin
+        if at < len(use.argv):
+            whole, text = use.argv[at].texts[0].text, word.texts[0].text
+            if use.argv[at] is word or (text and whole.endswith(f"={text}")):
+                return stdin
     return None
 
 

@@ -7,7 +7,7 @@ from supervisor.policy.bash.apply import apply
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.feeders import fed_items
 from supervisor.policy.bash.places import escaped
-from supervisor.policy.bash.roles import joined, option_values, play_as
+from supervisor.policy.bash.roles import joined, listed_in, option_values, play_as
 from supervisor.policy.bash.use import Use
 from supervisor.policy.bash.value import HOLE, Text, Value, known
 
@@ -64,7 +64,11 @@ def xargs(use: Use) -> None:
 def _groups(use: Use) -> list[list[Value]]:
     """The items, once for each text that the input may be."""
     stdin = use.invocation.stdin
-    if option_values(use, "items") or stdin is None:
+    files = option_values(use, "items")
+    if files:
+        listed = [each for value in files for each in listed_in(use, value) or (_ITEM,)]
+        return [listed]
+    if stdin is None:
         return [[_ITEM]]
     if stdin.text.only is None and not any(each.text.strip(HOLE) for each in stdin.text.texts):
         return [fed_items(use)]
@@ -118,6 +122,8 @@ def listing(use: Use) -> None:
 def parallel(use: Use) -> None:
     """`parallel COMMAND ::: ITEMS`: the words are joined and run by a shell for each item."""
     words = use.parsed.operands
+    for value in option_values(use, "items"):
+        play_as(use, "read", value)
     texts = [each.texts[0].text for each in words]
     ends = [at for at, text in enumerate(texts) if text.startswith(":::")]
     command = words[: ends[0]] if ends else words
@@ -129,12 +135,18 @@ def parallel(use: Use) -> None:
     marked = any("{" in each.text for each in line.texts)
     for item in items[:MOST_ITEMS]:
         if not marked:
-            use.script(joined([*command, item]))
+            use.script(joined([*command, _quoted(item) if command else item]))
             continue
         filled = line
         for marker in ("{}", "{.}", "{/}", "{//}", "{/.}", "{1}", "{2}", "{3}"):
             filled = _filled(filled, marker, item)
         use.script(filled)
+
+
+def _quoted(item: Value) -> Value:
+    """An item as it is put behind the command: quoted for the shell."""
+    text = item.only
+    return item if text is None else known(shlex.quote(text))
 
 
 def _listed_items(use: Use, words: list[Value], ends: list[int]) -> list[Value]:

@@ -23,7 +23,8 @@ DENIED = shipped_policy().denied
     [".env", ".env*", "**/.env", "**/.env*", "{.env,.env.local}", "[.]env", ".e[n]v", "*.pem",
      "**/credentials*.json", "keys/id_rsa*", "a/{b,.env}", "{a,{b,.env}}",
      "{.env}", ".e{n}v", ".{e{n}v}", "{{.env}}", "{{{a,.env}}}", "**/{.env}", ".e[mn]v",
-     ".e[a-z]v", "\\.env", ".e\\nv"],
+     ".e[a-z]v", "\\.env", ".e\\nv",
+     ".en@(v)", ".+(e|n|v)", ".?(e)nv", "./.[e]*", ".[e]n*", "id_@(rsa|ed25519)"],
 )  # fmt: skip
 def test_a_glob_written_for_denied_names_is_known(pattern: str) -> None:
     assert only_means_denied(pattern, DENIED) is not None
@@ -33,7 +34,8 @@ def test_a_glob_written_for_denied_names_is_known(pattern: str) -> None:
     "pattern",
     ["*", "**/*", "*.md", "*.json", "*env*", "**/*keyboard*", "*.example", ".env.example",
      "docs/**",
-     "{a,b}", "src/*.py", ".*", "[!a]*"],
+     "{a,b}", "src/*.py", ".*", "[!a]*",
+     "*.@(md|txt)", "!(*.md)", "+([0-9]).txt", ".@(git|github)*", ".!(x)", "*.+(ts|tsx)"],
 )  # fmt: skip
 def test_a_glob_that_has_other_uses_is_left_alone(pattern: str) -> None:
     assert only_means_denied(pattern, DENIED) is None

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Final
 
 from supervisor.policy.bash.shell.algebra import DATA, EMPTY, alone, join, literal
+from supervisor.policy.bash.shell.arithmetic import evaluated
 from supervisor.policy.bash.shell.expand import scalar, word_value
 from supervisor.policy.bash.shell.fields import fields
 from supervisor.policy.bash.shell.syntax import Assignment, Element, Word
@@ -94,13 +95,19 @@ def _array(shell: "Work", node: Assignment, elements: tuple[Element, ...]) -> Va
 def _keep(shell: "Work", node: Assignment, value: Value, place: Value | None) -> None:
     """Put a value into the shell's state."""
     scope = shell.scope
+    if scope.shapes and "i" in scope.shapes.get(node.name, ""):
+        value = evaluated(shell, value)
+    if scope.references and not isinstance(node.value, Word):
+        scope.arrays[scope.resolved(node.name)] = scope.arrays.pop(node.name, {})
+        return
     if node.index is not None:
         key = alone(place) if place is not None else None
-        before = scope.arrays.get(node.name)
+        name = scope.resolved(node.name)
+        before = scope.arrays.get(name)
         if before is None:
-            scalar_value = scope.variables.get(node.name)
+            scalar_value = scope.variables.get(name)
             before = {} if scalar_value is None else {"0": scalar_value}
-        scope.arrays[node.name] = {
+        scope.arrays[name] = {
             **before,
             ANY if key is None else key: value,
         }

@@ -9,9 +9,10 @@ from supervisor.policy.bash.shell.expand import scalar
 from supervisor.policy.bash.shell.fields import fields, values
 from supervisor.policy.bash.shell.grammar import Grammar
 from supervisor.policy.bash.shell.machine import MOST_TEXTS_RUN, Work
+from supervisor.policy.bash.shell.names import programs
 from supervisor.policy.bash.shell.parameters import listed
 from supervisor.policy.bash.shell.printing import write_output
-from supervisor.policy.bash.shell.shell_builtins import BUILTINS, HANDLERS, PREFIXES
+from supervisor.policy.bash.shell.shell_builtins import BUILTINS, DESCRIPTOR, HANDLERS, PREFIXES
 from supervisor.policy.bash.shell.streams import redirected
 from supervisor.policy.bash.shell.syntax import (
     Assignment,
@@ -22,6 +23,7 @@ from supervisor.policy.bash.shell.syntax import (
     Simple,
     Variable,
     Word,
+    plain_word,
 )
 from supervisor.policy.bash.value import HOLE, Text, Value
 
@@ -45,6 +47,7 @@ class Commands(Work):
             return
         self.node = node
         self.outward = ()
+        self.listeners = ()
         rows, given = self._rows(node)
         if not node.redirects and not self.outward:
             redirects: tuple[Redirect, ...] = ()
@@ -52,15 +55,31 @@ class Commands(Work):
             return
         kept = self.stdin, self.sink, self.feeds
         files = self.scope.files
+        heard, self.heard = self.heard, None
         redirects = redirected(self, node)
+        fed, listeners = self.stdin, self.listeners
         if self.outward:
             self.feeds = (*self.feeds, *self.outward)
         self._each(node, rows, redirects, given)
         if len(rows[0]) == 1 and not given and alone(rows[0][0]) == "exec":
             self.sink, self.feeds = kept[1:]
             return
+        said = self.sink
         self.stdin, self.sink, self.feeds = kept
         self.scope.files = files
+        if self.heard is not None and said is not None:
+            self.tell(self.heard, Stdin(said.value, programs(node)))
+        elif listeners and programs(node) == ("tee",) and fed is not None:
+            for each in listeners:
+                self.tell(each, fed)
+        self.heard = heard
+
+    def tell(self, body: Command, stdin: Stdin) -> None:
+        """Walk a command that runs beside the shell again, with what it is sent."""
+        kept, self.stdin = self.stdin, stdin
+        scope, self.scope = self.scope, self.scope.copy()
+        self.command(body)
+        self.stdin, self.scope = kept, scope
 
     def _rows(self, node: Simple) -> tuple[list[Row], Given]:
         """The words that the command may have, and what its `<(…)` give."""
@@ -152,6 +171,7 @@ class Commands(Work):
             self.calms += 1
         if name in _LEAVING:
             self.leaves = True
+        given += self._opened(argv)
         if scope.environment:
             own = dict(environment)
             environment += tuple(pair for pair in scope.environment if pair[0] not in own)
@@ -162,13 +182,28 @@ class Commands(Work):
         if handler is not None:
             handler(self, argv, dict(given))
         if self.sink is not None:
-            write_output(self.sink, argv, self.stdin, self.scope)
+            write_output(self.sink, argv, self.stdin, self.scope, len(self.invocations))
         self.scope.last = argv[-1]
+
+    def _opened(self, argv: Row) -> Given:
+        """What words give that name open descriptors (`/dev/fd/3`)."""
+        files = self.scope.files
+        if not files:
+            return ()
+        return tuple(
+            (place, files[opened[1]])
+            for place, each in enumerate(argv)
+            if (opened := DESCRIPTOR.fullmatch(each.texts[0].text)) and opened[1] in files
+        )
 
     def _alias(self, name: str, node: Simple) -> None:
         """Also run what an alias stands for: the shell may or may not expand it."""
         text = self.scope.aliases.pop(name)
         rest = [word for word in node.words[1:] if isinstance(word, Word)]
+        if rest and rest[0].plain in self.scope.aliases and text.texts[0].text[-1:] in (" ", "\t"):
+            # Behind an alias that ends in a blank the next word may be one too.
+            other = self.scope.aliases[rest[0].plain].only
+            rest = [rest[0] if other is None else plain_word(other), *rest[1:]]
         for each in text.texts[:MOST_TEXTS_RUN]:
             if not self.budget.open_text(len(each.text)) or not self.deeper():
                 break
@@ -177,6 +212,7 @@ class Commands(Work):
                 stage = item.links[-1][1].stages[-1:]
                 if stage and isinstance(stage[0], Simple):
                     stage[0].words.extend(rest)
+                    stage[0].fixed = stage[0].fixed and all(word.value for word in rest)
                     stage[0].redirects.extend(node.redirects)
             self.troubles(script)
             if HOLE in each.text:
@@ -201,6 +237,7 @@ class Commands(Work):
         if definition.body is None or not self.deeper():
             return
         positional = self.scope.positional
+        attributes = self.scope.references, self.scope.shapes
         kept = self.forked, self.conditional, self.leaves
         self.scope.positional = argv[1:]
         self.forked = self.conditional = False
@@ -214,6 +251,7 @@ class Commands(Work):
             if value is not None:
                 variables[local] = value
         self.forked, self.conditional, self.leaves = kept
+        self.scope.references, self.scope.shapes = attributes
         self.scope.positional = positional
         self.budget.nesting += 1
 

@@ -216,6 +216,7 @@ class Compounds(Redirections):
             end = _CASE_END.match(self.text, self.at)
             if end is not None:
                 self.at = end.end()
+                node.falls = node.falls or end[0] != ";;"
 
     def _condition(self, start: int) -> Command:
         node = Condition(start, start)
@@ -243,7 +244,9 @@ class Compounds(Redirections):
                 word = self.word()
             if self.at == here:
                 raise Broken("this can't stand in a condition", here)
-            regex = word.plain == "=~"
+            regex = text[here : self.at] == "=~"
+            if regex:
+                word = plain_word("=~")
             node.words.append(word)
             self.count()
 
@@ -266,4 +269,6 @@ class Compounds(Redirections):
         name = _COPROC_NAME.match(self.text, self.at)
         if name is not None:
             self.at = name.end()
-        return Coprocess(start, start, [], self.command())
+        return Coprocess(
+            start, start, [], name[1] if name is not None else "COPROC", self.command()
+        )

@@ -26,6 +26,9 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SPECIAL: Final = frozenset("@*#?-$!0123456789")
 _PARAMETER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
 _OPERATOR: Final = re.compile(r":[-=+?]|[-=+?]|##?|%%?|//?|\^\^?|,,?|~~?|@|:")
+NAMES: Final = "names"
+"""Stands for the operator of `${!prefix*}`, which gives the names of variables."""
+
 _ENDS: Final = {"/": "/}", "//": "/}", ":": ":}"}
 """What ends the first operand of an operator that takes two."""
 
@@ -178,6 +181,7 @@ class Expansions(Cursor, ABC):
         if self.peek() == "}":
             self.at += 1
         elif piece.indirect and self.text.startswith(("*}", "@}"), self.at):
+            piece.operator = NAMES
             self.at += 2
         elif operator is None:
             raise Broken("this expansion isn't one that bash knows", start)

@@ -216,7 +216,7 @@ def _list_tokens(machine: Machine, piece: Variable | Parameter) -> tuple[list[li
     if values is None:
         return [[(HOLE, quoted, True, None)]], _holds_data(machine, piece)
     joined = quoted and _starred(piece)
-    between: Token = ((_ifs(machine) or " ")[0], True, False, None)
+    between: Token = (_ifs(machine)[:1], True, False, None)
     if not joined:
         between = _HARD if quoted else _BREAK
     tokens: list[Token] = [("", True, False, None)] if joined else []

@@ -89,6 +89,9 @@ def push_folder(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) 
         scope.cwd, scope.folders = union((old, *scope.folders)), ()
     else:
         scope.cwd, scope.folders = joined(old, words[0]), (old, *scope.folders)
+    scope.arrays["DIRSTACK"] = {
+        str(place): each for place, each in enumerate((scope.cwd, *scope.folders))
+    }
     scope.previous = old
     scope.variables.pop("PWD", None)
 

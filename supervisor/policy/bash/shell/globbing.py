@@ -4,15 +4,19 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from supervisor.policy.bash.shell.algebra import alone, escaped
+from supervisor.policy.bash.shell.algebra import alone, escaped, literal
 from supervisor.policy.bash.shell.syntax import Parts
-from supervisor.policy.bash.value import HOLE
+from supervisor.policy.bash.value import HOLE, UNKNOWN, Value
 
 if TYPE_CHECKING:
     from supervisor.policy.bash.shell.expand import Machine
 
 _LONGEST: Final = 600
 _MOST_STARS: Final = 4
+_LONGEST_MATCHED: Final = 100
+_HEAVY: Final = re.compile(r"\)[*+{?]|(?:[*+{].*){4}|\(\?|\[\[:|\\|.{200}", re.DOTALL)
+"""Expressions that could take long, or that mean something else elsewhere."""
+
 _CLASS: Final = re.compile(r"\[[!^]?\]?[^\]/]*\]")
 
 
@@ -58,6 +62,32 @@ def _compiled(glob: str) -> re.Pattern[str] | None:
         return re.compile("".join(made), re.DOTALL)
     except re.error:
         return None
+
+
+def matched(text: str, glob: str) -> bool | None:
+    """Whether a glob fits a text; None if it can't be told, or depends on the shell's options."""
+    if "(" in glob or len(text) > _LONGEST or HOLE in glob:
+        return None
+    pattern, folded = _compiled(glob), _compiled(glob.lower())
+    if pattern is None or folded is None or "[:" in glob:
+        return None
+    fits = pattern.fullmatch(text) is not None
+    return fits if fits == (folded.fullmatch(text.lower()) is not None) else None
+
+
+def groups(text: Value, expression: Value) -> dict[str, Value]:
+    """`${BASH_REMATCH[@]}` after `text =~ expression`, where both are known and simple."""
+    given, wanted = alone(text), alone(expression)
+    if given is None or wanted is None or len(given) > _LONGEST_MATCHED or _HEAVY.search(wanted):
+        return {"@": UNKNOWN}
+    try:
+        match = re.search(wanted, given)
+    except (re.error, OverflowError, RecursionError):
+        return {"@": UNKNOWN}
+    if match is None:
+        return {}
+    found = [match[0], *(each or "" for each in match.groups())]
+    return {str(place): literal(each) for place, each in enumerate(found)}
 
 
 def removed(text: str, glob: str, operator: str) -> str:

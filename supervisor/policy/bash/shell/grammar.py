@@ -36,8 +36,8 @@ _PIPE: Final = re.compile(r"\|(?:\\\n)*&|\|(?!(?:\\\n)*\|)")
 _SEPARATOR: Final = re.compile(r";(?![;&])|&(?!(?:\\\n)*&)")
 _LETTER: Final = r"[^ \t\n|&;()<>'\"$`\\*?\[~{\0]"
 _PLAIN_WORD: Final = rf"(?!#)(?:{_LETTER}++|\{{\}})++(?=[ \t\n|;)]|&(?!>)|$)"
-_WORD: Final = re.compile(rf"[ \t]*+({_PLAIN_WORD})")
-"""A word in which nothing means anything to the shell, with the blanks before it."""
+_PLAIN_COMMAND: Final = re.compile(rf"[ \t]*+({_PLAIN_WORD}(?:[ \t]++{_PLAIN_WORD})*+)")
+"""Words in which nothing means anything to the shell, with the blanks before them."""
 
 _WORDS: Final = re.compile(rf"(?:[ \t]++{_PLAIN_WORD})+")
 """Several of them."""
@@ -249,12 +249,21 @@ class Grammar(Compounds):
 
     def _plain_start(self, words: list[Word | Assignment]) -> tuple[int, bool, bool]:
         """Read the first word if it is plain: where it begins, and whether it declares."""
-        run = _WORD.match(self.text, self.at)
-        if run is None or "=" in run[1]:
+        run = _PLAIN_COMMAND.match(self.text, self.at)
+        if run is None:
             return self.at, False, True
-        words.append(plain_word(run[1]))
+        start = run.start(1)
+        found = run[1].replace("\t", " ").split(" ")
+        first = found[0]
+        if "=" in first:
+            return self.at, False, True
+        if first in _DECLARES:
+            words.append(plain_word(first))
+            self.at = start + len(first)
+            return start, True, True
+        words += [plain_word(each) for each in found if each]
         self.at = run.end()
-        return run.start(1), run[1] in _DECLARES, True
+        return start, False, True
 
     def _going_on(self, words: list[Word | Assignment], *, declares: bool) -> str:
         """Read the plain words that come next; the character behind, empty if none follows."""
@@ -297,8 +306,9 @@ class Grammar(Compounds):
             self.redirects(body)
         else:
             body = self.command()
+        source = self.text[begin : self.at]
         begin, end = self.place(start, self.at)
         self.budget.nesting += 1
-        return Function(begin, end, [], name, body)
+        return Function(begin, end, [], name, body, source)
 
     # Redirects

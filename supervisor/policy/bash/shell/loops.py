@@ -7,7 +7,7 @@ from supervisor.policy.bash.shell.commands import Commands
 from supervisor.policy.bash.shell.fields import fields, values
 from supervisor.policy.bash.shell.names import programs
 from supervisor.policy.bash.shell.scope import Scope, merged
-from supervisor.policy.bash.shell.syntax import Command, For, Sequence, While
+from supervisor.policy.bash.shell.syntax import Command, For, Sequence, Simple, While
 from supervisor.policy.bash.value import Value
 
 MOST_ROUNDS: Final = 24
@@ -136,5 +136,14 @@ class Loops(Commands):
             always = names in (_NEVER if node.until else _ALWAYS)
         kept, self.repeats = self.repeats, True
         self.sequence(node.condition)
+        before = dict(self.scope.variables)
+        compound = any(
+            not isinstance(stage, Simple)
+            for item in node.condition.items
+            for _, pipeline in item.links
+            for stage in pipeline.stages
+        )
         self.loop(node.body, node, endless=always)
+        if compound and self.scope.variables != before:
+            self.sequence(node.condition)
         self.repeats = kept

@@ -4,12 +4,13 @@ from abc import ABC, abstractmethod
 from typing import Final
 
 from supervisor.policy.bash.invocation import Invocation, Part, Stdin, Unresolved
-from supervisor.policy.bash.shell.algebra import DATA, EMPTY, join
+from supervisor.policy.bash.shell.algebra import DATA, EMPTY
 from supervisor.policy.bash.shell.expand import Machine, scalar
 from supervisor.policy.bash.shell.grammar import Grammar
 from supervisor.policy.bash.shell.limits import Budget
 from supervisor.policy.bash.shell.names import programs
 from supervisor.policy.bash.shell.scope import Scope
+from supervisor.policy.bash.shell.sink import Sink
 from supervisor.policy.bash.shell.syntax import (
     Command,
     Function,
@@ -29,26 +30,15 @@ MOST_TEXTS_RUN: Final = 8
 _DESCRIPTOR: Final = Value((Text(f"/dev/fd/{HOLE}"),))
 
 
-class Sink:
-    """What a command's output goes into."""
-
-    __slots__ = ("value",)
-
-    def __init__(self) -> None:
-        self.value = EMPTY
-
-    def write(self, value: Value) -> None:
-        """Add to what has been printed."""
-        self.value = value if self.value is EMPTY else join((self.value, value))
-
-
 class Work(ABC, Machine):
     """What all parts of the walk share.
 
     `produced` is what the last `<(…)` gives, `outward` the programs behind `>(…)` in the command
-    at hand, `prefix` the assignments before it; `calms` counts commands that keep a loop from
-    starting processes without end, and `forked` says that the function at hand has started a
-    process since it was called.
+    at hand and `listeners` what stands in them, `heard` what listens to its output, `prefix` the
+    assignments before it. `coprocesses` are those that listen, by their descriptors. `calms` counts
+    commands that keep a loop from starting processes without end, and `forked` says that the
+    function at hand has started a process since it was called; `altered`, that what can't be told
+    may have changed any variable.
     """
 
     def __init__(
@@ -72,6 +62,10 @@ class Work(ABC, Machine):
         self.node: Command = Simple(0, 0)
         self.produced: Stdin | None = None
         self.outward: tuple[str, ...] = ()
+        self.coprocesses: dict[str, Command] = {}
+        self.heard: Command | None = None
+        self.listeners: tuple[Command, ...] = ()
+        self.altered = False
         self.prefix: tuple[tuple[str, Value], ...] = ()
 
     @abstractmethod
@@ -109,6 +103,7 @@ class Work(ABC, Machine):
     def text(self, value: Value, what: str) -> None:
         """Walk a text that the shell runs, in its present state."""
         if not value.known:
+            self.altered = True
             self.doubt(f"a piece of what {what} runs can't be known")
         for each in value.texts[:MOST_TEXTS_RUN]:
             if each.text == HOLE or not each.text.strip():
@@ -189,7 +184,13 @@ class Work(ABC, Machine):
         if value is DATA:
             return DATA
         return Value(
-            tuple(Text(each.text.rstrip("\n").replace("\0\n", HOLE)) for each in value.texts),
+            tuple(
+                Text(
+                    each.text.rstrip("\n").replace("\0\n", HOLE),
+                    None if each.pattern is None else each.pattern.rstrip("\n"),
+                )
+                for each in value.texts
+            ),
             value.from_data,
         )
 
@@ -211,7 +212,9 @@ class Work(ABC, Machine):
             self.stdin = Stdin(DATA, (self._program(),))
             self.captured(piece.script)
             self.stdin = kept
-            self.outward += programs(Group(0, 0, [], piece.script.body))
+            listener = Group(0, 0, [], piece.script.body)
+            self.listeners = (*self.listeners, listener)
+            self.outward += programs(listener)
         return _DESCRIPTOR
 
     def _program(self) -> str:

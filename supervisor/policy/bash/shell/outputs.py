@@ -15,6 +15,7 @@ Printer = Callable[[Sequence[str], str | None], str | None]
 
 _LONGEST: Final = 64 * 1024
 _MOST_NUMBERS: Final = 256
+_PROGRAM: Final = re.compile(r"[A-Za-z0-9_./+\[-]+")
 _ECHO_OPTIONS: Final = re.compile(r"-[neE]+")
 _SET: Final = {
     "[:lower:]": "abcdefghijklmnopqrstuvwxyz", "[:upper:]": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
@@ -255,6 +256,45 @@ def _tee(_: Sequence[str], text: str | None) -> str | None:
     return text
 
 
+def _located(folder: str) -> Printer:
+    """What finds programs: their paths, where only plain names are asked for."""
+
+    def printer(words: Sequence[str], _: str | None) -> str | None:
+        names = [each for each in words if not each.startswith("-")]
+        if not names or not all(_PROGRAM.fullmatch(each) for each in names):
+            return None
+        return "".join(f"{each if '/' in each else folder + each}\n" for each in names)
+
+    return printer
+
+
+def _when(printer: Printer, *options: str) -> Printer:
+    """The same where one of the options is given; else nobody knows."""
+
+    def guarded(words: Sequence[str], text: str | None) -> str | None:
+        return printer(words, text) if words and words[0] in options else None
+
+    return guarded
+
+
+def _whereis(words: Sequence[str], _: str | None) -> str | None:
+    names = [each for each in words if not each.startswith("-")]
+    if len(names) != 1 or not _PROGRAM.fullmatch(names[0]):
+        return None
+    return f"{names[0]}: /usr/bin/{names[0]}\n"
+
+
+def _compgen(words: Sequence[str], _: str | None) -> str | None:
+    """`compgen -G glob` and `compgen -f prefix` as the glob that stands for the names."""
+    match list(words):
+        case ["-G", glob]:
+            return f"{glob}\n"
+        case ["-f", "--", prefix] | ["-f", prefix]:
+            return f"{prefix}*\n"
+        case _:
+            return None
+
+
 def _silent(_: Sequence[str], __: str | None) -> str:
     return ""
 
@@ -264,7 +304,10 @@ PRINTERS: Final[dict[str, Printer]] = {
     "xxd": _xxd, "openssl": _openssl, "rev": _rev, "tac": _tac, "tr": _tr, "sed": _sed,
     "cut": _cut, "head": _ends(first=True), "tail": _ends(first=False), "seq": _seq,
     "basename": _basename, "dirname": _dirname, "tee": _tee, "sort": _sort,
-    "sponge": _same,
+    "sponge": _same, "which": _located("/usr/bin/"),
+    "command": _when(_located(""), "-v"), "hash": _when(_located("/usr/bin/"), "-t"),
+    "type": _when(_located("/usr/bin/"), "-P", "-p", "-fP", "-fp"), "whereis": _whereis,
+    "compgen": _compgen,
 } | dict.fromkeys(
     ("cd", "export", "declare", "typeset", "local", "readonly", "unset", "set", "shift", "shopt",
      "read", "mapfile", "readarray", "trap", ":", "true", "false", "test", "[", "[[", "((", "let",

@@ -4,9 +4,10 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from supervisor.policy.bash.shell.algebra import DATA, EMPTY, join, literal, mapped, union
+from supervisor.policy.bash.shell.algebra import EMPTY, join, literal, mapped, of, union
 from supervisor.policy.bash.shell.arithmetic import evaluated
 from supervisor.policy.bash.shell.escapes import ansi_c
+from supervisor.policy.bash.shell.expansions import NAMES
 from supervisor.policy.bash.shell.globbing import pattern_of, removed, replaced
 from supervisor.policy.bash.shell.syntax import Literal, Parameter, Variable
 from supervisor.policy.bash.value import HOLE, UNKNOWN, Text, Value
@@ -20,6 +21,7 @@ DEFAULTS: Final = frozenset({":-", "-", ":=", "=", ":+", "+", ":?", "?"})
 _RUNTIME: Final = frozenset("?$!-")
 _DIGITS: Final = 6
 _NUMBER: Final = re.compile(r"\s*-?[0-9]+\s*")
+_PROMPTING: Final = re.compile(r"[\\$`!]")
 _SAFE: Final = re.compile(r"[A-Za-z0-9_./:@%+,=-]+")
 
 
@@ -31,6 +33,20 @@ def _positional(machine: "Machine", name: str) -> Value | None:
     if scope.positional is None:
         return None
     return scope.positional[number - 1] if number <= len(scope.positional) else EMPTY
+
+
+def _between(machine: "Machine") -> Value:
+    """What stands between the elements of `"$*"`."""
+    given = machine.scope.variables.get("IFS")
+    only = given.only if given is not None else None
+    return literal(" " if only is None else only[:1])
+
+
+def ordered(array: dict[str, Value]) -> list[Value]:
+    """The elements of an array by their places; those of one with names as they came."""
+    if not all(key.isdigit() and len(key) <= _DIGITS for key in array):
+        return list(array.values())
+    return [array[key] for key in sorted(array, key=int)]
 
 
 def held(machine: "Machine", name: str) -> Value | None:  # noqa: PLR0911 - a table of the special ones
@@ -47,9 +63,10 @@ def held(machine: "Machine", name: str) -> Value | None:  # noqa: PLR0911 - a ta
     if name in ("@", "*"):
         if scope.positional is None:
             return None
+        between = _between(machine) if name == "*" else literal(" ")
         separated: list[Value] = []
         for each in scope.positional:
-            separated += [literal(" "), each]
+            separated += [between, each]
         return join(separated[1:]) if separated else EMPTY
     return scope.get(name)
 
@@ -67,6 +84,8 @@ def listed(piece: Variable | Parameter) -> bool:
     if isinstance(piece, Parameter):
         if piece.length:
             return False
+        if piece.operator == NAMES:
+            return True
         if piece.index is not None:
             first = piece.index[0] if len(piece.index) == 1 else None
             return isinstance(first, Literal) and first.text in ("@", "*")
@@ -80,19 +99,23 @@ def elements(machine: "Machine", piece: Variable | Parameter) -> list[Value] | N
     """The elements of a list; None if they aren't known."""
     scope = machine.scope
     found: list[Value] | None
-    if piece.name in ("@", "*"):
+    if isinstance(piece, Parameter) and piece.operator == NAMES:
+        names = {*scope.variables, *scope.arrays}
+        return [literal(each) for each in sorted(names) if each.startswith(piece.name)]
+    name = scope.resolved(piece.name) if scope.references else piece.name
+    if name in ("@", "*"):
         found = None if scope.positional is None else list(scope.positional)
-    elif piece.name in scope.arrays:
-        array = scope.arrays[piece.name]
+    elif name in scope.arrays:
+        array = scope.arrays[name]
         if "@" in array:
             return None
         if isinstance(piece, Parameter) and piece.indirect:
             return [literal(key) for key in array]
-        found = list(array.values())
-    elif piece.name in scope.unset and piece.name not in scope.variables:
+        found = ordered(array)
+    elif name in scope.unset and name not in scope.variables:
         found = []
     else:
-        value = scope.get(piece.name)
+        value = scope.get(name)
         found = None if value is None else [value]
     if found is None or not isinstance(piece, Parameter) or not piece.operator:
         if isinstance(piece, Parameter) and found is None:
@@ -138,7 +161,8 @@ def _indexed(machine: "Machine", piece: Parameter) -> Value | None:
     if piece.index is None:
         return held(machine, piece.name)
     index = machine.scalar(piece.index)
-    array = machine.scope.arrays.get(piece.name)
+    name = machine.scope.resolved(piece.name) if machine.scope.references else piece.name
+    array = machine.scope.arrays.get(name)
     machine.hidden(index)
     if array is None:
         return held(machine, piece.name) if index.only in ("0", "@", "*") else None
@@ -146,9 +170,10 @@ def _indexed(machine: "Machine", piece: Parameter) -> Value | None:
         return union(array.values())
     key = index.only
     if key in ("@", "*"):
+        between = _between(machine) if key == "*" else literal(" ")
         separated: list[Value] = []
-        for each in array.values():
-            separated += [literal(" "), each]
+        for each in ordered(array):
+            separated += [between, each]
         return join(separated[1:]) if separated else EMPTY
     if key is not None and key not in array:
         key = evaluated(machine, index).only
@@ -178,15 +203,19 @@ def parameter(machine: "Machine", piece: Parameter) -> Value:  # noqa: PLR0911 -
                 return literal(str(len(array)))
             return UNKNOWN if piece.name not in ("@", "*") else held(machine, "#") or UNKNOWN
         return mapped(value, lambda text: str(len(text))) if value is not None else UNKNOWN
-    if value is None:
+    if value is None and operator != "@":
         _arguments(machine, piece)
         return UNKNOWN
+    value = value or UNKNOWN
     return _operated(machine, piece, value) if operator else value
 
 
 def _indirect(machine: "Machine", piece: Parameter) -> Value:
+    targets = machine.scope.references.get(piece.name)
     value = held(machine, piece.name)
     _arguments(machine, piece)
+    if targets:
+        return of(targets)
     if value is None or not value.known or piece.index is not None:
         return UNKNOWN
     found = [held(machine, each.text) if each.text else None for each in value.texts]
@@ -247,8 +276,9 @@ def _operated(machine: "Machine", piece: Parameter, value: Value) -> Value:  # n
     if operator == "@":
         letter = machine.scalar(piece.argument).only or ""
         if letter == "P":
-            machine.hidden(value, prompt=True)
-            return Value(DATA.texts, value.from_data)
+            return _prompted(machine, value)
+        if letter == "A" and piece.index is None:
+            return mapped(value, lambda text: f"{piece.name}='" + text.replace("'", "'\\''") + "'")
         change = _TRANSFORMS.get(letter)
         return mapped(value, change) if change is not None else UNKNOWN
     if operator == ":":
@@ -270,6 +300,12 @@ def _operated(machine: "Machine", piece: Parameter, value: Value) -> Value:  # n
             value, lambda text: replaced(text, glob, new, every=operator == "//"), patterns=True
         )
     return mapped(value, lambda text: removed(text, glob, operator), patterns=True)
+
+
+def _prompted(machine: "Machine", value: Value) -> Value:
+    """`${x@P}`: what hides in it is run; without anything a prompt expands it stays as it is."""
+    machine.hidden(value, prompt=True)
+    return mapped(value, lambda text: HOLE if _PROMPTING.search(text) else text)
 
 
 def _sliced(text: str, offset: int, length: int | None) -> str:

@@ -12,6 +12,16 @@ _HIDING: Final = re.compile(r"(?<!\$)\{|\$\{[A-Za-z0-9_]*[^A-Za-z0-9_}]")
 """Braces that are more than `${name}`. Without them and parentheses nothing can hide a command:
 there are words, quotes and operators only."""
 
+_OPEN: Final = re.compile(r"\$\([\w ./:=@%+,~|-]*\)")
+"""A substitution of plain words: it hides nothing either."""
+
+
+def _hides(text: str) -> bool:
+    """Whether the text has something in which a reader could overlook a command."""
+    if "(" in text and "(" in _OPEN.sub("", text):
+        return True
+    return "{" in text and _HIDING.search(text) is not None
+
 
 def parsed(text: str, budget: Budget, place: tuple[int, int] | None) -> tuple[Script, int]:
     """The script that a text is, and its length without its here-documents.
@@ -20,7 +30,7 @@ def parsed(text: str, budget: Budget, place: tuple[int, int] | None) -> tuple[Sc
     """
     grammar = Grammar(text, budget, place)
     script = grammar.whole()
-    if not script.troubles and ("(" in text or ("{" in text and _HIDING.search(text))):
+    if not script.troubles and _hides(text):
         missed = overlooked(text, grammar.starts)
         if missed is not None:
             start, end = place or (missed, len(text))

@@ -1,21 +1,60 @@
 """What a command's words and input let it print, put where its output goes."""
 
+import re
+from typing import Final
+
 from supervisor.policy.bash.invocation import Stdin
 from supervisor.policy.bash.shell.algebra import DATA, alone, join, literal, union
-from supervisor.policy.bash.shell.machine import Sink
 from supervisor.policy.bash.shell.outputs import printed
 from supervisor.policy.bash.shell.scope import Scope
+from supervisor.policy.bash.shell.sink import Sink
 from supervisor.policy.bash.value import HOLE, MOST_TEXTS, Text, Value
 
+_MARKS: Final = re.compile(r"XXX+")
+_WORDS: Final = 2
+_NAMES_ANY: Final = frozenset({"compgen"})
+"""Programs whose output, as it is known here, is a glob."""
 
-def write_output(sink: Sink, argv: tuple[Value, ...], stdin: Stdin | None, scope: Scope) -> None:
-    """Add to the sink what a command prints; what nobody knows is data."""
+
+def write_output(
+    sink: Sink, argv: tuple[Value, ...], stdin: Stdin | None, scope: Scope, serial: int
+) -> None:
+    """Add to the sink what a command prints; what nobody knows is data.
+
+    `serial` is a number that no other command of the call has.
+    """
     name = alone(argv[0])
     if name in ("pwd", "whoami"):
         value = scope.cwd if name == "pwd" else scope.get("USER")
         sink.write(DATA if value is None else join((value, literal("\n"))))
         return
+    if name == "mktemp":
+        sink.write(_temporary(argv, serial))
+        return
+    if name == "dirs" and not any(each.only in ("-c", "-p", "-v") for each in argv):
+        sink.write(join((scope.cwd, literal("\n"))) if not scope.folders else DATA)
+        return
+    if name in ("declare", "typeset") and len(argv) > _WORDS and alone(argv[1]) == "-f":
+        definition = scope.functions.get(alone(argv[2]) or "")
+        source = definition.source if definition is not None else ""
+        sink.write(literal(f"{alone(argv[2])} () {source}\n") if source else DATA)
+        return
     sink.write(DATA if name is None else _output(argv, stdin))
+
+
+def _temporary(argv: tuple[Value, ...], serial: int) -> Value:
+    """`mktemp`: a name of its own for each."""
+    words = [each.only for each in argv[1:]]
+    names = [each for each in words if each is not None and not each.startswith("-")]
+    if None in words or len(names) > 1 or not {*words} <= {"-d", "-q", "-t", "-dq", "-u", *names}:
+        return DATA
+    template = names[0] if names else "tmp.XXXXXXXXXX"
+    folder = "/tmp/" if not names or "-t" in words else ""  # noqa: S108 - a name, never opened
+    if _MARKS.search(template) is None:
+        return DATA
+    return literal(
+        folder + _MARKS.sub(lambda match: f"{serial:0{len(match[0])}d}", template) + "\n"
+    )
 
 
 def _output(argv: tuple[Value, ...], stdin: Stdin | None) -> Value:
@@ -24,16 +63,18 @@ def _output(argv: tuple[Value, ...], stdin: Stdin | None) -> Value:
     if stdin is not None:
         inputs = [each.text if each.text != HOLE else None for each in stdin.text.texts]
         from_data = from_data or stdin.text.from_data
-    ways: list[list[str]] = [[]]
+    ways: list[list[Text]] = [[]]
     for value in argv:
-        ways = [[*way, each.text] for way in ways for each in value.texts]
+        ways = [[*way, each] for way in ways for each in value.texts]
         if len(ways) * len(inputs) > MOST_TEXTS:
             return DATA
     made: list[Value] = []
     for way in ways:
+        globbed = any(each.pattern is not None for each in way) or way[0].text in _NAMES_ANY
         for text in inputs:
-            output = printed(way, text)
+            output = printed([each.text for each in way], text)
             if output is None:
                 return DATA
-            made.append(Value((Text(output),), from_data))
+            # A name that a glob stands for is still one when it has been printed.
+            made.append(Value((Text(output, output if globbed else None),), from_data))
     return made[0] if len(made) == 1 else union(made)

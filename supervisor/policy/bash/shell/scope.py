@@ -6,7 +6,7 @@ from typing import Final
 
 from supervisor.policy.bash.effect import ShellContext
 from supervisor.policy.bash.invocation import Stdin
-from supervisor.policy.bash.shell.algebra import EMPTY, literal, union
+from supervisor.policy.bash.shell.algebra import EMPTY, literal, mapped, union
 from supervisor.policy.bash.shell.syntax import Function
 from supervisor.policy.bash.value import UNKNOWN, Value
 
@@ -18,6 +18,12 @@ INHERITED: Final = frozenset(
      "EDITOR", "PAGER"}
 )  # fmt: skip
 """Variables that a shell has from its environment, so that a new value reaches its children."""
+
+SHELLS: Final = frozenset({"SHELL", "BASH"})
+"""Variables that name a shell, whichever it is."""
+
+_A_SHELL: Final = literal("/bin/bash")
+_MOST_REFERENCES: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +73,12 @@ class Scope:
     """`$_`."""
     globbing: bool = True
     environment: tuple[tuple[str, Value], ...] = ()
+    references: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Names that stand for another variable (`declare -n`), with what that may be."""
+    shapes: dict[str, str] = field(default_factory=dict)
+    """Attributes that change what an assignment leaves: lower, upper, integer, readonly."""
+    exports_all: bool = False
+    """`set -a`."""
 
     @classmethod
     def starting(cls, shell: Shell) -> "Scope":
@@ -86,7 +98,7 @@ class Scope:
             self.cwd, self.home, dict(self.variables), dict(self.arrays), dict(self.functions),
             dict(self.aliases), self.positional, self.name, self.previous, self.folders,
             dict(self.files), dict(self.exported), self.unset, self.last, self.globbing,
-            self.environment,
+            self.environment, self.references, self.shapes, self.exports_all,
         )  # fmt: skip
 
     def get(self, name: str) -> Value | None:  # noqa: PLR0911 - a table of the special ones
@@ -94,6 +106,10 @@ class Scope:
         value = self.variables.get(name)
         if value is not None:
             return value
+        if name in self.references:
+            return self._behind(self.references[name])
+        if name in SHELLS:
+            return _A_SHELL
         if name == "PWD":
             return self.cwd
         if name == "HOME":
@@ -106,25 +122,95 @@ class Scope:
             return next(iter(self.arrays[name].values()), EMPTY)
         return EMPTY if name in self.unset else None
 
+    def _behind(self, targets: tuple[str, ...]) -> Value | None:
+        """What the variables hold that a reference may stand for."""
+        found: list[Value] = []
+        for target in targets:
+            name, bracket, rest = target.partition("[")
+            key = rest.removesuffix("]")
+            if bracket:
+                value = self.arrays.get(name, {}).get(key)
+            else:
+                name = self.resolved(name)
+                value = None if name in self.references else self.get(name)
+            found.append(UNKNOWN if value is None else value)
+        return union(found) if targets else None
+
+    def resolved(self, name: str) -> str:
+        """The variable that a name stands for, if it is a reference to just one."""
+        for _ in range(_MOST_REFERENCES):
+            targets = self.references.get(name, ())
+            if len(targets) != 1:
+                return name
+            name = targets[0]
+        return name
+
+    def refer(self, name: str, targets: Value) -> None:
+        """Make a name stand for the variables that a value names."""
+        self.variables.pop(name, None)
+        self.arrays.pop(name, None)
+        names = tuple(each.text for each in targets.texts if each.text and each.text != name)
+        self.references = {**self.references, name: names}
+
+    def put(self, name: str, value: Value) -> None:
+        """Give a variable, or an element of an array (`a[1]`), a value."""
+        array, bracket, rest = name.partition("[")
+        if not bracket:
+            self.assign(name, value)
+            return
+        array = self.resolved(array)
+        self.arrays[array] = {**self.arrays.get(array, {}), rest.removesuffix("]"): value}
+
     def assign(self, name: str, value: Value) -> None:
         """Give a variable a value."""
+        if self.references and name in self.references:
+            targets = self.references[name]
+            if not targets:
+                self.refer(name, value)
+                return
+            for each in targets:
+                target = self.resolved(each)
+                if target not in self.references:
+                    before = self.get(target.partition("[")[0])
+                    other = [] if len(targets) == 1 else [before or UNKNOWN]
+                    self.put(target, union((value, *other)))
+            return
+        if self.shapes and name in self.shapes:
+            value = self._shaped(name, value)
         self.variables[name] = value
         if name in self.arrays:
             self.arrays[name] = {**self.arrays[name], "0": value}
-        if name in self.exported or name in INHERITED:
+        if self.exports_all or name in self.exported or name in INHERITED:
             self.exported[name] = None
             self._environment()
+
+    def _shaped(self, name: str, value: Value) -> Value:
+        letters = self.shapes[name]
+        if "r" in letters and (before := self.variables.get(name)) is not None:
+            return union((before, value))
+        if "l" in letters or "u" in letters:
+            return mapped(value, str.lower if "l" in letters else str.upper)
+        return value
 
     def export(self, name: str) -> None:
         """Hand a variable on to what is started from now on."""
         self.exported[name] = None
         self._environment()
 
+    def export_function(self, name: str) -> None:
+        """`export -f`: a shell hands its functions on as variables with names of this form."""
+        definition = self.functions.get(name)
+        if definition is not None and definition.source:
+            variable = f"BASH_FUNC_{name}%%"
+            self.variables[variable] = literal(f"() {definition.source}")
+            self.export(variable)
+
     def forget(self, name: str) -> None:
         """`unset`."""
         self.variables.pop(name, None)
         self.arrays.pop(name, None)
         self.functions.pop(name, None)
+        self.references = {each: of for each, of in self.references.items() if each != name}
         self.unset |= {name}
         if name in self.exported:
             del self.exported[name]
@@ -160,6 +246,7 @@ def merged(first: Scope, second: Scope) -> Scope:
     both.functions = {**second.functions, **first.functions}
     both.aliases = {**second.aliases, **first.aliases}
     both.files = {**second.files, **first.files}
+    _merge_attributes(both, first, second)
     if first.positional != second.positional:
         both.positional = None
     both.exported = {**first.exported, **second.exported}
@@ -169,3 +256,17 @@ def merged(first: Scope, second: Scope) -> Scope:
     both.unset = first.unset & second.unset
     both.globbing = first.globbing or second.globbing
     return both
+
+
+def _merge_attributes(both: Scope, first: Scope, second: Scope) -> None:
+    """References and shapes after one of two ways."""
+    if first.references != second.references:
+        names = first.references.keys() | second.references.keys()
+        both.references = {
+            each: tuple(dict.fromkeys((*first.references.get(each, ()),
+                                       *second.references.get(each, ()))))
+            for each in names
+        }  # fmt: skip
+    if first.shapes != second.shapes:
+        both.shapes = {**second.shapes, **first.shapes}
+    both.exports_all = first.exports_all or second.exports_all

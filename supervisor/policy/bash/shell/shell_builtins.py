@@ -1,5 +1,6 @@
 """The shell's own commands: what each changes in the shell, and which of its words are commands."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +23,9 @@ from supervisor.policy.bash.value import HOLE, UNKNOWN, Text, Value
 
 if TYPE_CHECKING:
     from supervisor.policy.bash.shell.machine import Work
+
+DESCRIPTOR: Final = re.compile(r"/(?:dev|proc/self)/fd/([0-9]+)")
+"""The path of an open descriptor."""
 
 Given = Mapping[int, Stdin]
 Handler = Callable[["Work", tuple[Value, ...], Given], None]
@@ -69,7 +73,11 @@ def _source(shell: "Work", argv: tuple[Value, ...], given: Given) -> None:
     stdin = given.get(place)
     if stdin is None and argv[place].only in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
         stdin = shell.stdin or Stdin(DATA)
-    if stdin is not None:
+    if stdin is None and (opened := DESCRIPTOR.fullmatch(argv[place].only or "")):
+        stdin = shell.scope.files.get(opened[1])
+    if stdin is None:
+        shell.altered = True
+    else:
         kept = shell.scope.positional
         if len(argv) > place + 1:
             shell.scope.positional = argv[place + 1 :]
@@ -81,12 +89,15 @@ def _trap(shell: "Work", argv: tuple[Value, ...], _: Given) -> None:
     options, place = options_of(argv)
     if options or len(argv) <= place + 1 or argv[place].only in ("-", ""):
         return
+    shell.altered = True
     shell.aside(argv[place], "trap")
 
 
 def _text_option(letters: str, taking: str) -> Handler:
     def handler(shell: "Work", argv: tuple[Value, ...], _: Given) -> None:
         options, _place = options_of(argv, taking)
+        if "W" in options:
+            shell.hidden(options["W"])
         for letter in letters:
             if letter in options:
                 shell.aside(options[letter], argv[0].only or "the shell")
@@ -146,12 +157,19 @@ def _hash(shell: "Work", argv: tuple[Value, ...], _: Given) -> None:
             shell.doubt("a program gets another one's name")
 
 
+def _wait(shell: "Work", argv: tuple[Value, ...], _: Given) -> None:
+    options, _place = options_of(argv, "p")
+    if "p" in options:
+        shell.hidden(options["p"])
+
+
 HANDLERS: Final[Mapping[str | None, Handler]] = {
     "eval": _eval, "source": _source, ".": _source, "trap": _trap, "alias": _alias,
     "unalias": _unalias, "export": declare, "declare": declare, "typeset": declare,
     "local": declare, "readonly": declare, "unset": unset, "set": set_options, "shift": shift,
     "read": read, "mapfile": mapfile, "readarray": mapfile, "getopts": getopts,
-    "printf": printf, "let": _let, "test": _test, "[": _test, "enable": _enable, "hash": _hash,
+    "printf": printf, "wait": _wait, "let": _let, "test": _test, "[": _test, "enable": _enable,
+    "hash": _hash,
     "complete": _text_option("C", "oAGWFCXPS"), "compgen": _text_option("C", "oAGWFCXPS"),
     "bind": _bind, "cd": change_folder, "pushd": push_folder, "popd": pop_folder,
 }  # fmt: skip

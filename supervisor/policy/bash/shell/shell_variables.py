@@ -5,7 +5,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from supervisor.policy.bash.invocation import Stdin
-from supervisor.policy.bash.shell.algebra import DATA, EMPTY, alone, join, literal, mapped, union
+from supervisor.policy.bash.shell.algebra import (
+    DATA,
+    EMPTY,
+    alone,
+    join,
+    literal,
+    mapped,
+    of,
+    union,
+)
 from supervisor.policy.bash.shell.arithmetic import evaluated
 from supervisor.policy.bash.shell.assignments import assigned_specially
 from supervisor.policy.bash.shell.options import options_of
@@ -16,18 +25,24 @@ if TYPE_CHECKING:
     from supervisor.policy.bash.shell.machine import Work
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PLACE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?")
 _PAIR: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^\]]*\])?(\+?)=", re.DOTALL)
 DEFAULT_IFS: Final = " \t\n"
 _DIGITS: Final = 4
 
 
-def declare(  # noqa: C901 - what options and forms there are
+def declare(  # noqa: C901, PLR0912 - what options and forms there are
     shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]
 ) -> None:
     """`declare`, `typeset`, `local`, `export`, `readonly`."""
     name = alone(argv[0])
     options, place = options_of(argv)
     if name == "export" and "n" in options:
+        return
+    if "f" in options and "p" not in options:
+        if name == "export" or "x" in options:
+            for word in argv[place:]:
+                shell.scope.export_function(word.only or "")
         return
     here = name == "local" or (name in ("declare", "typeset") and "g" not in options)
     for word in argv[place:]:
@@ -41,6 +56,11 @@ def declare(  # noqa: C901 - what options and forms there are
                 if name == "export" and word.from_data:
                     shell.doubt("variables that can't be known are set")
                 continue
+            if "n" in options:
+                target = each.text[match.end() :] if match is not None else ""
+                shell.scope.refer(variable, Value((Text(target),)))
+                continue
+            shaping = "".join(letter for letter in "lui" if letter in options)
             if here and shell.locals:
                 shell.locals[-1].setdefault(variable, shell.scope.variables.get(variable))
             if match is not None:
@@ -48,6 +68,10 @@ def declare(  # noqa: C901 - what options and forms there are
                 _declared(shell, match, value, options, several=len(word.texts) > 1)
             elif name == "local" and shell.locals:
                 shell.scope.assign(variable, EMPTY)
+            if name == "readonly" or "r" in options:
+                shaping += "r"
+            if shaping:
+                shell.scope.shapes = {**shell.scope.shapes, variable: shaping}
             if name == "export" or "x" in options:
                 shell.scope.export(variable)
 
@@ -59,11 +83,16 @@ def _declared(
     """One `name=value` of a declaration; arrays have been kept where they were read."""
     variable = match[1]
     assigned_specially(shell, variable, value)
-    if match[2] or variable in shell.scope.arrays:
+    if match[2]:
+        shell.hidden(Value((Text(match[2]),)))
         return
-    if "n" in options:
-        value = UNKNOWN
-    elif "i" in options:
+    if variable in shell.scope.arrays:
+        return
+    only = alone(value) or ""
+    if ("a" in options or "A" in options) and only[:1] == "(" and only[-1] == ")":
+        shell.text(literal(f"{variable}={only}"), "declare")
+        return
+    if "i" in options:
         value = evaluated(shell, value)
     elif "l" in options or "u" in options:
         value = mapped(value, str.lower if "l" in options else str.upper)
@@ -78,11 +107,12 @@ def _declared(
 
 def unset(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) -> None:
     """`unset`."""
-    _found, place = options_of(argv)
+    options, place = options_of(argv)
     for word in argv[place:]:
         shell.hidden(word)
         if word.only is not None and _NAME.fullmatch(word.only):
-            shell.scope.forget(word.only)
+            scope = shell.scope
+            scope.forget(word.only if "n" in options else scope.resolved(word.only))
 
 
 def set_options(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) -> None:
@@ -98,9 +128,13 @@ def set_options(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) 
             return
         if "f" in text[1:]:
             shell.scope.globbing = text[0] == "+"
+        if "a" in text[1:] and "o" not in text:
+            shell.scope.exports_all = text[0] == "-"
         if text[-1] == "o" and place < len(argv):
             if argv[place].only == "noglob":
                 shell.scope.globbing = text[0] == "+"
+            elif argv[place].only == "allexport":
+                shell.scope.exports_all = text[0] == "-"
             place += 1
     if place < len(argv):
         known = not any(each.many for value in argv[place:] for each in value.texts)
@@ -132,33 +166,69 @@ def read(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) -> None
         shell.hidden(name)
     stdin = _input(shell, options)
     text = stdin.text if stdin is not None else DATA
-    if "a" in options and options["a"].only:
-        shell.scope.arrays[options["a"].only] = {"@": text}
-        return
     ifs = alone(dict(shell.prefix).get("IFS") or shell.scope.get("IFS") or UNKNOWN)
     ifs = DEFAULT_IFS if ifs is None else ifs
-    lines = _lines(shell, text) if not {"d", "n", "N"} & options.keys() else None
+    lines = _lines(text, options, every=shell.repeats)
+    if "a" in options and options["a"].only:
+        _read_array(shell, options["a"].only, lines, text, ifs)
+        return
+    _consume(shell, stdin, options)
     for position, name in enumerate(names):
-        if name.only is None or _NAME.fullmatch(name.only) is None:
+        if name.only is None or _PLACE.fullmatch(name.only) is None:
             continue
         if lines is None:
             value = Value((Text(HOLE),), from_data=True)
         else:
             found = [_share(line, position, len(names), text, ifs) for line in lines]
             value = union(found or [EMPTY])
-        shell.scope.assign(name.only, value)
+        shell.scope.put(name.only, value)
 
 
-def _lines(shell: "Work", text: Value) -> list[str] | None:
+def _consume(shell: "Work", stdin: Stdin | None, options: Mapping[str, Value]) -> None:
+    """The next command reads what is left, where `read` has certainly taken the first line."""
+    if stdin is None or shell.repeats or shell.conditional or {"u", "d", "n", "N"} & options.keys():
+        return
+    only = alone(stdin.text)
+    if only is not None and "\n" in only:
+        rest = literal(only.partition("\n")[2])
+        shell.stdin = Stdin(Value(rest.texts, stdin.text.from_data), stdin.sources, stdin.path)
+
+
+def _read_array(shell: "Work", name: str, lines: list[str] | None, text: Value, ifs: str) -> None:
+    """`read -a`: the words of the line, if it is one that is known."""
+    name = shell.scope.resolved(name)
+    if lines is None or len(lines) != 1:
+        shell.scope.arrays[name] = {"@": text if lines is None else DATA}
+        return
+    count = min(len(lines[0]) + 1, MOST_TEXTS)
+    words = [_share(lines[0], position, count, text, ifs) for position in range(count)]
+    while words and words[-1].only == "":
+        words.pop()
+    shell.scope.arrays[name] = {str(place): word for place, word in enumerate(words)}
+
+
+def _lines(text: Value, options: Mapping[str, Value], *, every: bool) -> list[str] | None:
     """The lines that `read` may get: the first one, or in a loop any."""
     if any(each.text == HOLE for each in text.texts):
         return None
+    mark = "\n"
+    if "d" in options:
+        given = alone(options["d"])
+        if given is None:
+            return None
+        mark = given[:1] or HOLE
+    size = options.get("N", options.get("n"))
     found: list[str] = []
     for each in text.texts:
-        lines = each.text.split("\n")
-        if lines and not lines[-1]:
+        lines = [each.text] if "N" in options else each.text.split(mark)
+        if len(lines) > 1 and not lines[-1]:
             lines.pop()
-        found += lines if shell.repeats else lines[:1]
+        if size is not None:
+            only = alone(size)
+            if only is None or not only.isdigit() or len(only) > _DIGITS or every:
+                return None
+            lines = [line[: int(only)] for line in lines]
+        found += lines if every else lines[:1]
     return found if len(found) <= MOST_TEXTS else None
 
 
@@ -172,7 +242,9 @@ def _share(line: str, position: int, count: int, text: Value, ifs: str) -> Value
         hard = re.escape("".join(each for each in ifs if each not in DEFAULT_IFS))
         gap = rf"[{re.escape(blank)}]*[{hard}][{re.escape(blank)}]*|" if hard and blank else ""
         words = re.split(rf"{gap}[{marks}]" + ("+" if not hard else ""), line, maxsplit=count - 1)
-    return Value((Text(words[position] if position < len(words) else ""),), text.from_data)
+    word = words[position] if position < len(words) else ""
+    globbed = any(each.pattern is not None for each in text.texts) and not {*"*?["}.isdisjoint(word)
+    return Value((Text(word, word if globbed else None),), text.from_data)
 
 
 def mapfile(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) -> None:
@@ -185,11 +257,13 @@ def mapfile(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) -> N
     text = stdin.text.only if stdin is not None else None
     if name is None:
         return
+    name = shell.scope.resolved(name)
+    mark = (alone(options["d"]) if "d" in options else "\n") or HOLE
     if text is None:
         shell.scope.arrays[name] = {"@": DATA}
         return
-    kept = "" if "t" in options else "\n"
-    lines = text.split("\n")[:-1] if text.endswith("\n") else text.split("\n")
+    kept = "" if "t" in options else mark
+    lines = text.split(mark)[:-1] if text.endswith(mark) else text.split(mark)
     shell.scope.arrays[name] = {
         str(place): literal(line + kept) for place, line in enumerate(lines[:MOST_TEXTS])
     }
@@ -197,9 +271,21 @@ def mapfile(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) -> N
 
 def getopts(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) -> None:
     """`getopts`."""
-    if argv[2:] and argv[2].only:
-        shell.scope.assign(argv[2].only, UNKNOWN)
+    name = argv[2].only if argv[2:] else None
+    if not name:
+        return
+    letters = alone(argv[1])
+    given = argv[3:] or shell.scope.positional
+    shell.scope.assign(name, UNKNOWN if letters is None else of((*letters.replace(":", ""), "?")))
+    if given is None:
         shell.scope.assign("OPTARG", UNKNOWN)
+        return
+    # Any of the words may be the argument, whole (`-f x`) or behind its letter (`-fx`).
+    texts = [each.text for value in given for each in value.texts]
+    found = dict.fromkeys(
+        each[2:] if each[:1] == "-" and each[1:2] in (letters or "") else each for each in texts
+    )
+    shell.scope.assign("OPTARG", of(each for each in found if each))
 
 
 def printf(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) -> None:
@@ -208,8 +294,8 @@ def printf(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) -> No
         return
     shell.hidden(argv[2])
     name = argv[2].only
-    if name is None or _NAME.fullmatch(name) is None:
+    if name is None or _PLACE.fullmatch(name) is None:
         return
     texts = [each.only for each in argv[3:]]
     output = formatted([each for each in texts if each is not None]) if None not in texts else None
-    shell.scope.assign(name, literal(output) if output is not None else DATA)
+    shell.scope.put(name, literal(output) if output is not None else DATA)

@@ -6,6 +6,7 @@ from supervisor.policy.bash.invocation import Direction, Redirect, Stdin
 from supervisor.policy.bash.shell.algebra import DATA, EMPTY, alone, join, literal
 from supervisor.policy.bash.shell.expand import scalar, word_value
 from supervisor.policy.bash.shell.fields import fields
+from supervisor.policy.bash.shell.sink import Sink
 from supervisor.policy.bash.shell.syntax import Command, HereDocument, Process, Redirection
 from supervisor.policy.bash.value import HOLE, MOST_TEXTS, Text, Value
 
@@ -72,7 +73,8 @@ def _connect(shell: "Work", operator: str, descriptor: str, produced: Stdin | No
     if produced is not None and operator == "<":
         _feed(shell, descriptor, produced)
     elif produced is None and descriptor in ("", "1"):
-        shell.sink = None
+        shell.heard = shell.listeners[-1] if shell.listeners else None
+        shell.sink = Sink()
 
 
 def _feed(shell: "Work", descriptor: str, stdin: Stdin) -> None:
@@ -88,4 +90,5 @@ def _duplicate(shell: "Work", operator: str, descriptor: str, only: str | None) 
             return
         _feed(shell, descriptor, shell.scope.files.get((only or "").rstrip("-"), Stdin(DATA)))
     elif descriptor in ("", "1") and only not in ("1", None):
-        shell.sink = None
+        shell.heard = shell.coprocesses.get(only or "")
+        shell.sink = None if shell.heard is None else Sink()

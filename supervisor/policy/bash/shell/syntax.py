@@ -244,6 +244,8 @@ class Case(Command):
 
     word: Word = field(default_factory=lambda: Word(None))
     items: list[tuple[list[Word], Sequence]] = field(default_factory=list)
+    falls: bool = False
+    """Whether an item goes on in the next one (`;&`, `;;&`)."""
 
 
 @dataclass(slots=True)
@@ -252,12 +254,15 @@ class Function(Command):
 
     name: str = ""
     body: Command | None = None
+    source: str = ""
+    """Its body as it was written."""
 
 
 @dataclass(slots=True)
 class Coprocess(Command):
     """`coproc`: a command in the background with pipes at both ends."""
 
+    name: str = "COPROC"
     body: Command | None = None
 
 

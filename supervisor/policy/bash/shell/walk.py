@@ -6,10 +6,12 @@ from supervisor.policy.bash.invocation import Stdin
 from supervisor.policy.bash.shell.algebra import EMPTY, literal, union
 from supervisor.policy.bash.shell.arithmetic import evaluated
 from supervisor.policy.bash.shell.expand import scalar, word_value
+from supervisor.policy.bash.shell.globbing import groups, matched, pattern_of
+from supervisor.policy.bash.shell.grammar import Grammar
 from supervisor.policy.bash.shell.loops import Loops
-from supervisor.policy.bash.shell.machine import Sink
 from supervisor.policy.bash.shell.names import changes, programs
 from supervisor.policy.bash.shell.scope import Scope, merged
+from supervisor.policy.bash.shell.sink import Sink
 from supervisor.policy.bash.shell.streams import redirected
 from supervisor.policy.bash.shell.syntax import (
     AndOr,
@@ -29,13 +31,34 @@ from supervisor.policy.bash.shell.syntax import (
     Simple,
     While,
 )
-from supervisor.policy.bash.value import Value
+from supervisor.policy.bash.value import UNKNOWN, Value
 
+_PARTS_OF_HEAD: Final = 3
+_MOST_COUNTED: Final = 40
+_FUNCTION: Final = "BASH_FUNC_"
+"""What the name of a variable that holds an exported function begins with."""
+
+_HIGHEST_DESCRIPTOR: Final = 63
 _ARITHMETIC_TESTS: Final = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 
 
 class Walker(Loops):
     """The shell, as far as its structure goes."""
+
+    def inherit(self, place: tuple[int, int]) -> None:
+        """Take over the functions that a shell above has exported."""
+        scope = self.scope
+        for name, value in list(scope.variables.items()):
+            if not name.startswith(_FUNCTION) or not name.endswith("%%"):
+                continue
+            text = value.only or ""
+            if text.startswith("()") and self.budget.open_text(len(text)):
+                script = Grammar(name[len(_FUNCTION) : -2] + text, self.budget, place).whole()
+                for item in script.body.items[:1]:
+                    stage = item.links[0][1].stages[:1]
+                    if stage and isinstance(stage[0], Function):
+                        scope.functions[stage[0].name] = stage[0]
+                        scope.export(name)
 
     def script(self, node: Script) -> None:
         """A whole text."""
@@ -179,12 +202,14 @@ class Walker(Loops):
             case Calculation():
                 self.calculation(scalar(self, node.parts))
             case Count():
-                self.calculation(scalar(self, node.parts))
+                self.counted(scalar(self, node.parts))
                 self.loop(node.body, node, endless=node.endless)
             case Function():
                 self.scope.functions[node.name] = node
+                if self.scope.exports_all:
+                    self.scope.export_function(node.name)
             case Coprocess() if node.body is not None:
-                self._coprocess(node.body)
+                self._coprocess(node, node.body)
 
     def _group(self, node: Group) -> None:
         if not node.subshell:
@@ -195,7 +220,10 @@ class Walker(Loops):
         self.sequence(node.body)
         self.scope, self.forked = kept, forked
 
-    def _coprocess(self, body: Command) -> None:
+    def _coprocess(self, node: Coprocess, body: Command) -> None:
+        written = str(_HIGHEST_DESCRIPTOR - len(self.coprocesses))
+        self.coprocesses[written] = body
+        self.scope.arrays[node.name] = {"0": UNKNOWN, "1": literal(written)}
         before = self.background, self.forked
         self.background = self.forked = True
         kept, self.scope = self.scope, self.scope.copy()
@@ -238,12 +266,45 @@ class Walker(Loops):
         self.branches(bodies)
 
     def _case(self, node: Case) -> None:
-        word_value(self, node.word)
-        for patterns, _ in node.items:
+        value = word_value(self, node.word)
+        word = value.only if not (node.falls or self.altered) else None
+        bodies: list[Sequence | None] = []
+        for patterns, body in node.items:
+            fits: bool | None = False
             for pattern in patterns:
-                if pattern.plain is None:
+                glob = pattern.plain
+                if glob is None:
                     scalar(self, pattern.parts)
-        self.branches([*(body for _, body in node.items), None])
+                    glob = pattern_of(self, pattern.parts) if word is not None else None
+                fit = None if word is None or glob is None else matched(word, glob)
+                fits = True if fits or fit else None if fits is None or fit is None else False
+            if fits is not False:
+                bodies.append(body)
+            if fits:
+                break
+        else:
+            bodies.append(None)
+        self.branches(bodies)
+
+    def counted(self, text: Value) -> None:
+        """The head of `for ((a; b; c))`: its variables may be whatever the rounds make of them."""
+        parts = (text.only or "").split(";")
+        if len(parts) != _PARTS_OF_HEAD:
+            self.calculation(text)
+            return
+        before = dict(self.scope.variables)
+        evaluated(self, literal(parts[0]))
+        found: dict[str, list[Value]] = {}
+        for _ in range(_MOST_COUNTED):
+            going = evaluated(self, literal(parts[1])).only if parts[1].strip() else None
+            for name, value in self.scope.variables.items():
+                if before.get(name) != value:
+                    found.setdefault(name, []).append(value)
+            if going in (None, "0"):
+                break
+            evaluated(self, literal(parts[2]))
+        for name, values in found.items():
+            self.scope.assign(name, union(values if going == "0" else [*values, UNKNOWN]))
 
     def calculation(self, text: Value) -> None:
         """`(( … ))`: variables may change, and a subscript may run something."""
@@ -256,9 +317,15 @@ class Walker(Loops):
 
     def _condition(self, node: Condition) -> None:
         found = [word_value(self, word) for word in node.words]
+        for place, word in enumerate(node.words[1:-1], 1):
+            if word.plain == "=~":
+                self.scope.arrays["BASH_REMATCH"] = groups(found[place - 1], found[place + 1])
         for place, word in enumerate(node.words):
             if word.plain in _ARITHMETIC_TESTS:
                 for value in found[max(place - 1, 0) : place + 2]:
                     self.hidden(value)
+                    named = self.scope.get(value.only) if value.only else None
+                    if named is not None:
+                        self.hidden(named)
             elif word.plain == "-v" and place + 1 < len(found):
                 self.hidden(found[place + 1])
