@@ -54,7 +54,7 @@ STEPS: Final[tuple[tuple[str, Step], ...]] = (
         "A floor, the least strictness of a workspace, holds",
         trust_steps.keeps_the_floor,
     ),
-    ("The two looser levels: full and vault, without a sandbox", trust_steps.runs_in_process),
+    ("The two looser levels: full without a cage, vault in one", trust_steps.runs_in_process),
 )
 
 
