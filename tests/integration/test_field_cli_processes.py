@@ -63,7 +63,7 @@ def scene(wanted: str, level: TrustLevel) -> tuple[str, str]:
         case "tool_use" if level is not TrustLevel.VAULT:
             only = bash(CHILDREN)
         case "permission_request" if level is TrustLevel.VAULT:
-            only = bash("sleep 600")
+            only = bash("env; sleep 600")  # what shows the environment asks
         case "permission_request" if level is TrustLevel.SANDBOXED:
             only = calls(("Write", {"file_path": "/tmp/x", "content": "x"}))
         case "user_question":

@@ -75,9 +75,9 @@ def test_a_first_migration_killed_after_any_statement_is_nothing_or_all(tmp_path
         path = tmp_path / f"{statements}.db"
         if not killed_after(path, statements):
             break
-        assert version_and_titles(path)[0] in {0, 13}
+        assert version_and_titles(path)[0] in {0, 14}
         prepare(path, "sessions")
-        assert version_and_titles(path) == (13, [])
+        assert version_and_titles(path) == (14, [])
     assert statements > len(load_steps("sessions")[0].statements)
 
 
@@ -104,11 +104,11 @@ async def test_a_later_migration_killed_after_any_statement_keeps_every_row(
         with closing(sqlite3.connect(path, isolation_level=None)) as cx:
             migrate(cx, path, (*load_steps("sessions"), Step(9000, "later", LATER)))
         assert version_and_titles(path) == (9000, titles)
-        backup = path.with_name(path.name + ".v13.bak")
-        assert version_and_titles(backup) == (13, titles)
+        backup = path.with_name(path.name + ".v14.bak")
+        assert version_and_titles(backup) == (14, titles)
         if not killed:
             break
-    assert versions == {13, 9000}
+    assert versions == {14, 9000}
     assert statements > len(LATER)
 
 
@@ -124,7 +124,7 @@ sys.stdin.readline(); prepare(Path(sys.argv[1]), "sessions")
             process.stdin.write("go\n")
             process.stdin.flush()
         assert (one.wait(60), two.wait(60)) == (0, 0)
-    assert version_and_titles(path) == (13, [])
+    assert version_and_titles(path) == (14, [])
 
 
 async def test_twenty_sessions_stream_while_another_process_holds_the_lock_for_three_seconds(

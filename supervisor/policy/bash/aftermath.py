@@ -60,7 +60,7 @@ def _remote_shells(seen: Sequence[Invocation]) -> list[Effect]:
         own = any(
             NETWORK.match(one.target.texts[0].text)
             for carrier in seen
-            if carrier is each or (carrier.part == each.part and carrier.redirects)
+            if carrier.redirects and carrier.argv[-len(each.argv) :] == each.argv
             for one in carrier.redirects
         )
         sources = each.stdin.sources if each.stdin is not None else ()
@@ -86,21 +86,15 @@ def _orders_from_network(each: Invocation, *, tied: bool) -> bool:
 def _own_scripts(effects: Sequence[Effect], written: set[str]) -> list[Effect]:
     """Scripts that the same call writes and runs: what is in them then can't be read."""
     found = []
+    bare = {text.removeprefix("./") for text in written}
     for each in effects:
         if each.act is Act.EXECUTE and each.words:
             name = each.words[0]
-            ran = {name} if "/" in name else set()
-            ran.update(word for word in each.words[1:3] if each.program != name)
-            hit = {
-                text
-                for text in written
-                if text.removeprefix("./") in {one.removeprefix("./") for one in ran}
-            }
-        elif each.act is Act.READ and each.reason == RUN:
-            texts = (
-                {one.text.removeprefix("./") for one in each.target.texts} if each.target else set()
-            )
-            hit = {text for text in written if text.removeprefix("./") in texts}
+            hit = "/" in name and name.removeprefix("./") in bare
+            if not hit and each.program != name:
+                hit = any(word.removeprefix("./") in bare for word in each.words[1:3])
+        elif each.act is Act.READ and each.reason == RUN and each.target is not None:
+            hit = any(one.text.removeprefix("./") in bare for one in each.target.texts)
         else:
             continue
         if hit:

@@ -118,7 +118,7 @@ def _start(use: Use, words: Sequence[Value]) -> None:
     """
     if "behind" in use.tags and use.parsed.before is not None:
         use.start(use.parsed.operands[use.parsed.before :])
-    elif "behind" in use.tags:
+    elif "behind" in use.tags and "direct" not in use.tags:
         texts = [each.only for each in words]
         at = next((at for at, each in enumerate(texts) if each in _BEHIND), len(words))
         use.start(words[at + 1 :])

@@ -228,11 +228,7 @@ class _Look:
     def _one(self, invocation: Invocation, command: Command, name: str) -> None:
         argv = invocation.argv
         use = Use(self, invocation, command, name, invocation.cwd, Parsed())
-        words = filled(use) if any(each.from_data for each in argv) else None
-        if words is not None:
-            use.invocation = replace(invocation, argv=words)
-            self.repeats = True
-        elsewise = perhaps_read(use)
+        perhaps = self._printed(use) if any(each.from_data for each in argv) else None
         descend(use, command, use.argv)
         harmless = use.command.harmless and "/" not in name
         self.add(
@@ -256,8 +252,17 @@ class _Look:
             elsewhere(use)
         else:
             apply(use)
-        if elsewise is not None:
-            self._perhaps(replace(invocation, argv=elsewise))
+        if perhaps is not None:
+            self._perhaps(replace(invocation, argv=perhaps))
+
+    def _printed(self, use: Use) -> tuple[Value, ...] | None:
+        """Puts in what other commands print, where it can be told; words that are only likely."""
+        perhaps = perhaps_read(use)
+        words = filled(use)
+        if words is not None:
+            use.invocation = replace(use.invocation, argv=words)
+            self.repeats = True
+        return perhaps
 
     def _perhaps(self, invocation: Invocation) -> None:
         """A command whose words are only likely: it counts for what is denied."""

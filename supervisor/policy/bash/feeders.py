@@ -47,16 +47,22 @@ def filled(use: Use) -> tuple[Value, ...] | None:
 def perhaps_read(use: Use) -> tuple[Value, ...] | None:
     """The words of a command where a variable may be what `read` got through a pipe."""
     argv = use.argv
-    if not any(each.from_data for each in argv) or use.command.harmless:
+    if use.command.harmless:
         return None
     at = next(
-        (at for at, each in enumerate(argv) if at and each.from_data and each.only is None), None
+        (
+            at
+            for at, each in enumerate(argv)
+            if at and each.from_data and each.texts[0].text == HOLE
+        ),
+        None,
     )
     reader = use.look.reading() if at is not None else None
     if at is None or reader is None or isinstance(argv[at], Found):
         return None
     items = items_of(use, use.look.feeders(reader))
-    return None if items == [_ITEM] else (*argv[:at], *items, *argv[at + 1 :])
+    told = [each for each in items if isinstance(each, Found) or each.known]
+    return (*argv[:at], *told, *argv[at + 1 :]) if told else None
 
 
 def items_of(use: Use, before: Sequence[Invocation]) -> list[Value]:

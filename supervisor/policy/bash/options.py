@@ -118,6 +118,8 @@ def _option(command: Command, argv: Sequence[Value], at: int, parsed: Parsed, st
             _take(option, None, parsed)
             return at
         return _next(option, argv, at, parsed)
+    if equals and text[:2] != "--" and name[:2] not in command.options:
+        parsed.doubts.append(cut(word, len(name) + 1))
     return _bundle(command, argv, at, parsed)
 
 

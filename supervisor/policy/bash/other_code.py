@@ -44,6 +44,9 @@ _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "e": "\x1b"}
 _RUN_DOCUMENT: Final = re.compile(r"<<~?\s*`(\w+)`[^\n]*\n(.*?)\n\s*\1\b", re.DOTALL)
 _LINE_COMMENTS: Final = {"#": "#", "//": "/", "--": "-"}
 _MOST_TOKENS: Final = 8_000
+_TAKEN_APART: Final = re.compile(r"\{([^{}]*)\}\s*=\s*(?:await\s+)?(?:require|import)\b")
+_RENAMED: Final = re.compile(r"(\w+)\s*:\s*(\w+)")
+"""JavaScript's `const {spawn: s} = require(…)`."""
 _LOADS: Final = frozenset({"require", "import"})
 _OF_TEXTS: Final = frozenset(
     """startsWith endsWith start_with end_with add has get set equals append push add_to sub gsub
@@ -79,6 +82,11 @@ class _Reading:
         self.odd = False
         self.code = code
         self.tokens: list[_Token] = []
+        self.aliases = {
+            alias: name
+            for found in _TAKEN_APART.finditer(code)
+            for name, alias in _RENAMED.findall(found[1])
+        }
         self.scan(code)
 
     def scan(self, code: str) -> None:
@@ -196,6 +204,7 @@ class _Reading:
     def name(self, at: int, name: str, loops: bool) -> None:  # noqa: C901, PLR0912 - a case a kind
         """A name: a call that is known, an assignment, or something to doubt."""
         bare = name.lstrip("$@%&")
+        bare = self.aliases.get(bare, bare)
         after = self.tokens[at + 1] if at + 1 < len(self.tokens) else None
         if after is not None and after.text == "=" and self.ahead(at + 2) != "=":
             self.assigned.add(bare)

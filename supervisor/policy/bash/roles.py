@@ -61,7 +61,8 @@ def _doubt(use: Use, value: Value) -> None:
         if looks_like_path(text.partition("::")[0]):
             target = Value((each,)) if text == each.text else known(text)
             use.emit(Act.READ, IN_DOUBT, target)
-            return
+            if len(value.texts) > 1 or "::" in text:
+                return
         if len(text) <= _LONGEST_DOUBT and any(sign in text for sign in "=@,:"):
             for piece in _PARTS.split(text):
                 if looks_like_path(piece):

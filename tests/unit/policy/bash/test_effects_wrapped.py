@@ -40,6 +40,10 @@ EXEC: list[Wrap] = [
     lambda c: f"unbuffer {c}",
     lambda c: f"screen -dm {c}",
     lambda c: f"/usr/bin/env {c}",
+    lambda c: f"op run -- {c}",
+    lambda c: f"aws-vault exec profile -- {c}",
+    lambda c: f"nix shell nixpkgs#hello -c {c}",
+    lambda c: f"nix develop -c {c}",
 ]
 ALONE: list[Wrap] = [lambda c: f"xargs -n1 {c} <<< ''"]
 """Those that take the input of what they carry."""
@@ -62,6 +66,12 @@ TEXT: list[Wrap] = [
     lambda c: f"sqlite3 :memory: {shlex.quote('.shell ' + c)}",
     lambda c: f"vim -es -c {shlex.quote(':!' + c)}",
     lambda c: f"make -f - <<< {shlex.quote('x: ; ' + c)}",
+    lambda c: f"flock build/lock -c {shlex.quote(c)}",
+    lambda c: f"nix-shell --run {shlex.quote(c)}",
+    lambda c: f"crontab - <<< {shlex.quote('@daily ' + c)}",
+    lambda c: f"screen -X stuff {shlex.quote(c + chr(92) + 'n')}",
+    lambda c: f"parallel bash -c ::: {shlex.quote(c)}",
+    lambda c: f"m4 <<< {shlex.quote(f'syscmd({c})')}",
     lambda c: f"env GIT_SSH_COMMAND={shlex.quote(c)} git fetch",
 ]
 _ONLY_MARKS = {Act.EXECUTE, Act.UNKNOWN}
