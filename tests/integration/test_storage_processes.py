@@ -75,7 +75,7 @@ def test_a_first_migration_killed_after_any_statement_is_nothing_or_all(tmp_path
         path = tmp_path / f"{statements}.db"
         if not killed_after(path, statements):
             break
-        assert version_and_titles(path)[0] in {0, 14}
+        assert version_and_titles(path)[0] in {0, 13, 14}  # each migration by itself
         prepare(path, "sessions")
         assert version_and_titles(path) == (14, [])
     assert statements > len(load_steps("sessions")[0].statements)
