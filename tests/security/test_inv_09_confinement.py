@@ -6,6 +6,7 @@ which the same attack succeeds at `full`, where nothing confines it.
 
 import asyncio
 import os
+import re
 import socket
 from pathlib import Path
 
@@ -37,7 +38,10 @@ async def test_control_at_full_the_same_search_finds_all_of_them() -> None:
 
 LOOK_OUTSIDE = (
     "cat /etc/shadow /proc/1/environ; ls -A {data} {run} ~ /run /mnt /var /sys /opt;"
-    " cat {beside}; ls -d /proc/[0-9]* | wc -l; cat /proc/[0-9]*/cmdline; echo looked\n"
+    " cat {beside}; ls -d /proc/[0-9]* | wc -l;"
+    # Counted in place: the whole list of a busy machine is more than a tool's result carries.
+    " cat /proc/[0-9]*/cmdline | tr '\\0' '\\n' | grep -c 'p[y]test' | sed 's/^/test-runners:/';"
+    " echo looked\n"
 )
 
 
@@ -57,8 +61,9 @@ async def test_the_rest_of_the_disk_and_other_processes_are_not_there() -> None:
         assert "looked" in seen
         assert CANARY not in seen
         assert "cat: /etc/shadow: No such file or directory" in seen
-        for name in ("audit.jsonl", "token", "events.db", "pytest"):
+        for name in ("audit.jsonl", "token", "events.db"):
             assert name not in seen, seen
+        assert "test-runners:0\n" in seen
         processes = next(int(line) for line in seen.splitlines() if line.strip().isdigit())
         assert processes < 8
 
@@ -67,8 +72,9 @@ async def test_control_at_full_all_of_that_is_there() -> None:
     async with a_house() as house:
         turn = await run(house, look_outside(house), level=FULL)
         seen = turn.results()[0]
-        for name in (f"{CANARY}-beside", "audit.jsonl", "events.db", "pytest"):
+        for name in (f"{CANARY}-beside", "audit.jsonl", "events.db"):
             assert name in seen
+        assert re.search(r"^test-runners:[1-9]", seen, re.MULTILINE)
 
 
 async def test_the_supervisors_environment_is_in_no_process_an_agent_can_see(
