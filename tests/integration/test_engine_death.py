@@ -79,6 +79,7 @@ async def test_pid_1_can_not_be_killed_from_inside(engine: Engine) -> None:
     assert ended == world.Ended(b"alive\n", None)
 
 
+@pytest.mark.slow
 async def test_too_many_processes_fail_inside_and_nowhere_else(engine: Engine) -> None:
     script = (
         "n=0; while [ $n -lt 200 ]; do sleep 30 2>/dev/null & n=$((n+1)); done 2>/dev/null; "

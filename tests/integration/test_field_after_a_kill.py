@@ -57,6 +57,7 @@ async def history(house: ProcessHouse, session_id: str) -> list[Told]:
         return await stream.rest()
 
 
+@pytest.mark.slow
 async def test_a_kill_in_any_state_leaves_no_session_running_and_no_request_open(
     house: ProcessHouse,
 ) -> None:

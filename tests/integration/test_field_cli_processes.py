@@ -74,6 +74,7 @@ def scene(wanted: str, level: TrustLevel) -> tuple[str, str]:
     return prompt(only, step("never said")), wanted
 
 
+@pytest.mark.slow
 async def test_twenty_turns_aborted_at_random_moments_leave_nothing(
     house: House, tmp_path: Path
 ) -> None:

@@ -24,6 +24,7 @@ FOLDERS = ["my_app.v2", "ü x", "emoji-🙂", f"{DEEP}/one", f"{DEEP}/other"]
 AT_ONCE = 3
 
 
+@pytest.mark.slow
 async def test_the_second_turn_knows_the_first_after_a_restart() -> None:
     gate = asyncio.Semaphore(AT_ONCE)
     root = Path(tempfile.mkdtemp(prefix="tf-", dir="/tmp"))

@@ -42,6 +42,7 @@ def lines_with(told: str, word: str) -> list[str]:
     return re.findall(rf"^   {word}\b.*$", told, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_every_claim_of_the_tour_holds_and_nothing_is_left_behind(temporary: Path) -> None:
     tour = play(TMPDIR=str(temporary))
     assert tour.returncode == 0, tour.stdout + tour.stderr
