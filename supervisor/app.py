@@ -14,6 +14,7 @@ from typing import Final
 
 from pydantic import SecretStr
 
+from supervisor.agents.discover import AgentFiles
 from supervisor.api.parts import Parts
 from supervisor.approvals.granting import Granting
 from supervisor.approvals.grants import AskedBefore, GrantBook
@@ -157,11 +158,13 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
                 sink=_LaneSink(machinery.lanes, terms.context),
                 audit=partial(record_decision, audit.append, lambda: log.redactor),
                 honeytokens=terms.honeytokens,
+                bounds=terms.bounds,
                 grants=grants,
                 asked=asked,
                 confined=terms.level is not TrustLevel.VAULT or vault_cage_available().works,
             )
 
+        agents = AgentFiles(settings.vault)
         house = House(
             vault=settings.vault,
             floor=settings.floor,
@@ -171,6 +174,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             runtimes=_runtimes(settings, machinery),
             make_gate=make_gate,
             policy=lambda: policy.current,
+            agents=agents.read,
             record=audit.append,
             void_grants=grants.void_session,
             sweep=sweeper.sweep_after_turn,
@@ -192,6 +196,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
 
         yield Parts(
             settings=settings,
+            agents=agents.read,
             token=SecretStr(token),
             conversations=conversations,
             log=log,

@@ -14,7 +14,7 @@ from supervisor.policy.compiled import CompiledPolicy
 from supervisor.runtimes.container.checks import engine_checks
 from supervisor.runtimes.container.engine import Engine
 from supervisor.runtimes.local.checks import local_checks
-from supervisor.sessions.plan import check_model
+from supervisor.sessions.message import check_model
 from supervisor.settings import Settings
 from supervisor.storage.adoption import REMEDY, Adoption
 

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from supervisor.api import (
+    agents,
     chat,
     grants,
     health,
@@ -79,7 +80,17 @@ def make_routes() -> FastAPI:
         openapi_url="/api/openapi.json",
         redirect_slashes=False,
     )
-    for room in (health, chat, sessions, permissions, grants, questions, workspaces, policy):
+    for room in (
+        health,
+        chat,
+        sessions,
+        agents,
+        permissions,
+        grants,
+        questions,
+        workspaces,
+        policy,
+    ):
         app.include_router(room.router, prefix="/api")
     speak_problems(app)
     app.openapi = functools.cache(lambda: _describe(app))  # type: ignore[method-assign]

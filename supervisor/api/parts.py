@@ -11,6 +11,7 @@ from fastapi import Depends
 from pydantic import SecretStr
 from starlette.requests import Request
 
+from supervisor.agents.discover import Agents
 from supervisor.approvals.granting import Granting
 from supervisor.approvals.grants import GrantBook
 from supervisor.approvals.pending import Approvals
@@ -78,6 +79,8 @@ class Parts:
     sessions: SessionStore
     workspaces: WorkspaceStore
     policy: PolicySource
+    agents: Callable[[], Agents]
+    """Reads the vault's agent files; blocks."""
     readiness: Callable[[], Awaitable[Readiness]]
 
 

@@ -46,6 +46,9 @@ def chat(  # noqa: PLR0913 - each is an option of the command
         str | None, typer.Option(help="Working directory, relative to the vault.")
     ] = None,
     model: Annotated[str | None, typer.Option(help="The model to use.")] = None,
+    agent: Annotated[
+        str | None, typer.Option(help="The agent of a new session, by its path or name.")
+    ] = None,
     approve: Annotated[
         Approve | None,
         choice(Approve, help="Ask about permissions, or deny all; asks if this is a terminal."),
@@ -68,6 +71,7 @@ def chat(  # noqa: PLR0913 - each is an option of the command
                 "trustLevel": trust.value if trust else None,
                 "workingDirectory": dir,
                 "model": model,
+                "agentPath": agent,
             },
             session=session,
             approve=approve,

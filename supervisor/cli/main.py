@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "doctor": "supervisor.cli.doctor",
     "policy": "supervisor.cli.policy",
     "grants": "supervisor.cli.grants",
+    "agents": "supervisor.cli.agents",
 }
 """Each command and the module that has it, under the command's name."""
 

@@ -24,7 +24,7 @@ from supervisor.policy.call import Allow, Ask, Deny, Facts, ToolCall, Verdict
 from supervisor.policy.compiled import Category, CompiledPolicy
 from supervisor.policy.decide import internal_error
 from supervisor.policy.needs import Asking
-from supervisor.policy.permissions import Permissions
+from supervisor.policy.permissions import Bounds, Permissions
 from supervisor.policy.wanted import wanted
 from supervisor.runtimes.honeytokens import Honeytokens
 from supervisor.trust.levels import TrustLevel
@@ -103,6 +103,7 @@ class Gate:
         grants: GrantBook | None = None,
         asked: AskedBefore | None = None,
         confined: bool = True,
+        bounds: Bounds | None = None,
     ) -> None:
         self._turn = turn
         self._level = level
@@ -116,7 +117,7 @@ class Gate:
         self._sink = sink
         self._audit = audit
         self._honeytokens = honeytokens
-        self._unasked = Unasked(turn, level, vault, grants, asked, honeytokens, confined)
+        self._unasked = Unasked(turn, level, vault, grants, asked, honeytokens, confined, bounds)
         self._calls = 0
         self._denials: list[PermissionDeniedEvent] = []
         self._working = asyncio.Semaphore(CHECKED_AT_ONCE)
@@ -357,7 +358,8 @@ def _copy_of(input: Mapping[str, Any]) -> tuple[dict[str, Any], int] | Deny:
 
 def _is_default(asking: Asking) -> bool:
     base, held = asking.policy.defaults[asking.call.level], asking.permissions
-    return replace(held, grants=base.grants, confined=base.confined) == base
+    same = replace(held, grants=base.grants, confined=base.confined, bounds=base.bounds)
+    return same == base
 
 
 def _too_large() -> Deny:

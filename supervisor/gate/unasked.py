@@ -9,7 +9,7 @@ from supervisor.approvals.open_requests import TurnContext
 from supervisor.gate.offers import offer_of
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.needs import Asking
-from supervisor.policy.permissions import Permissions
+from supervisor.policy.permissions import Bounds, Permissions
 from supervisor.runtimes.honeytokens import Honeytokens
 from supervisor.trust.levels import TrustLevel
 
@@ -28,10 +28,11 @@ class Unasked:
     asked: AskedBefore | None = None
     honeytokens: Honeytokens | None = None
     confined: bool = True
+    bounds: Bounds | None = None
 
     def permissions(self, policy: CompiledPolicy) -> tuple[Permissions, float]:
         """What may be done unasked at this moment, and the moment (seconds since the epoch)."""
-        base = replace(policy.defaults[self.level], confined=self.confined)
+        base = replace(policy.defaults[self.level], confined=self.confined, bounds=self.bounds)
         if self.book is None:
             return base, 0.0
         now, turn = self.book.now(), self.turn

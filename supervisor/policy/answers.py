@@ -79,7 +79,7 @@ def _file(
     )
     if trusted:
         return _uncertain(judged) or _allow(judged, rule)
-    if judged.facts.paths and all(_covered(fact, judged, coverage) for fact in judged.paths):
+    if judged.facts.paths and all(covered(fact, judged, coverage) for fact in judged.paths):
         return _uncertain(judged) or _PERMITTED
     if answer is Answer.ASK:
         return _ask(judged, rule)
@@ -95,7 +95,8 @@ def _is_run(fact: PathFact) -> bool:
     return any(name.rsplit("/", 1)[-1].lower() in RUN_LATER for name in fact.names)
 
 
-def _covered(fact: PathFact, judged: Judged, coverage: Coverage) -> bool:
+def covered(fact: PathFact, judged: Judged, coverage: Coverage) -> bool:
+    """Whether the coverage has what a file tool does with one of its paths."""
     if not fact.inside or not fact.names:
         return False
     if judged.category is Category.WRITE:

@@ -72,7 +72,7 @@ class Input:
             return replace(default, confined=False)  # as `decide` has it
         if not self.by_default:
             return held
-        return replace(default, grants=held.grants, confined=held.confined)
+        return replace(default, grants=held.grants, confined=held.confined, bounds=held.bounds)
 
 
 @dataclass(slots=True)

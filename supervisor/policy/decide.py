@@ -4,7 +4,7 @@ import hashlib
 import traceback
 from dataclasses import replace
 
-from supervisor.policy.answers import by_tool_and_level
+from supervisor.policy.bounds import within_bounds
 from supervisor.policy.call import Deny, Facts, ToolCall, Verdict
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.denials import (
@@ -72,7 +72,7 @@ def _decide(  # noqa: PLR0913, PLR0917  (as `decide`)
         or deny_list(judged)
         or dangerous(judged)
         or confinement(judged)
-        or by_tool_and_level(judged, permissions or _unconfined(policy, call.level), now)
+        or within_bounds(judged, permissions or _unconfined(policy, call.level), now)
     )
 
 

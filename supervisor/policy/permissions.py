@@ -45,6 +45,27 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
+class Bounds:
+    """What an agent's own file lets it do unasked; it only takes away from what its session may.
+
+    None: the file sets no bound. `tools` are names (`mcp__notes__*`: all tools of a server), every
+    other tool is refused; what `read` and `write` (globs relative to the vault) and `bash`
+    (prefixes of commands, or all or none) don't cover asks a person. `agent` names whose they are.
+    """
+
+    agent: str = ""
+    tools: tuple[str, ...] | None = None
+    read: tuple[str, ...] | None = None
+    write: tuple[str, ...] | None = None
+    bash: tuple[str, ...] | bool | None = None
+
+    @property
+    def ask(self) -> bool:
+        """Whether there is a bound that a person can be asked to lift."""
+        return any(each is not None for each in (self.read, self.write, self.bash))
+
+
+@dataclass(frozen=True, slots=True)
 class Permissions:
     """What one session may do unasked.
 
@@ -53,6 +74,7 @@ class Permissions:
     all or none of them) and the grants cover.
     `confined` says that the kernel holds the level's bounds for shell commands (a container, or
     the OS sandbox of `vault`); where it doesn't, a command at `vault` always asks.
+    `bounds` are those of the session's agent, which hold in trust mode too.
     """
 
     trust_mode: bool = True
@@ -61,3 +83,4 @@ class Permissions:
     bash: tuple[str, ...] | bool = False
     grants: Sequence[Grant] = ()
     confined: bool = True
+    bounds: Bounds | None = None

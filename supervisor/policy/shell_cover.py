@@ -114,7 +114,7 @@ def _of_target(
             return
         if effect.reason == IN_DOUBT:
             continue
-        if not trusted and not _permitted(target, each, coverage):
+        if not trusted and not permitted(target, each, coverage):
             verb = "read" if effect.act in LOOKS else "change"
             yield f"no permission covers to {verb} {shown}", True
             return
@@ -124,7 +124,8 @@ def _takes_in(facts: Sequence[PathFact], hidden: DenyList) -> bool:
     return any(hidden.match(name) is not None for each in facts for name in each.names)
 
 
-def _permitted(target: Target, fact: PathFact, coverage: Coverage) -> bool:
+def permitted(target: Target, fact: PathFact, coverage: Coverage) -> bool:
+    """Whether the coverage has what an effect does with one of the paths that it acts upon."""
     effect = target.effect
     path = fact.resolved or fact.names[0]
     if effect.act in CHANGES:

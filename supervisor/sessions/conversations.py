@@ -24,17 +24,17 @@ from supervisor.runtimes.honeytokens import SECRET_BYTES, Honeytokens
 from supervisor.sessions.course import Course
 from supervisor.sessions.house import House, Stores
 from supervisor.sessions.lane import Lane, Lanes
+from supervisor.sessions.message import Message, check_message, check_model
 from supervisor.sessions.plan import (
-    Message,
+    SessionFacts,
     Terms,
-    check_message,
-    check_model,
     plan_turn,
     trust_of_message,
     with_own_floor,
 )
 from supervisor.sessions.records import MessageRequest, Records, TurnStarted, named_session
 from supervisor.sessions.recovery import close_the_books_of_the_dead
+from supervisor.storage.session_row import SessionRow
 from supervisor.trust.levels import TrustLevel
 from supervisor.trust.resolve import Trust, require_not_looser, resolve_trust
 
@@ -75,12 +75,6 @@ class Conversations:
         Raises SessionNotFound, SessionBusy, InvalidRequest, RuntimeMissing, ShuttingDown.
         """
         self._require_open()
-        if request.agent is not None:
-            raise InvalidRequest(
-                "agent files aren't supported by this version",
-                where="agentPath",
-                remedy="leave it out, or give systemPrompt",
-            )
         message = Message(
             text=request.message,
             model=request.model,
@@ -189,9 +183,7 @@ class Conversations:
         facts = await self._records.remembering(facts, trust.effective)
         plan = plan_turn(
             turn_id=lane.turn_id,
-            message=replace(
-                message, model=message.model or session.model or self._house.default_model
-            ),
+            message=replace(message, model=self._model(message, session, facts)),
             facts=facts,
             trust=trust,
             terms=_terms(self._house.policy(), trust.effective),
@@ -220,6 +212,11 @@ class Conversations:
             self._group.create_task(self._course.run(plan, runtime, lane), name=lane.turn_id)
         return TurnStarted(session.id, lane.turn_id, opening.seq - 1)
 
+    def _model(self, message: Message, session: SessionRow, facts: SessionFacts) -> str | None:
+        """The message's model, or else the session's, its agent's, the house's."""
+        own = None if facts.agent is None else facts.agent.model
+        return message.model or session.model or own or self._house.default_model
+
     async def _enter(self, lane: Lane, level: TrustLevel) -> None:
         """Record that the turn runs. The lane is ours, so a row that says another does is stale."""
         turns = self._stores.turns
@@ -242,6 +239,7 @@ def _terms(policy: CompiledPolicy, level: TrustLevel) -> Terms:
         models=gateway.models,
         server_tools=gateway.server_tools[level],
         cage_network=policy.cage_network,
+        trust_mode=policy.defaults[level].trust_mode,
         turn_tokens=gateway.turn.tokens,
         turn_cost_usd=gateway.turn.cost_usd,
         session_tokens=gateway.session.tokens,

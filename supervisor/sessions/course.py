@@ -61,7 +61,7 @@ class Course:
                 say=say,
                 stop=lane.stop,
                 heard=heard,
-                seconds=self._house.turn_seconds,
+                seconds=plan.seconds(self._house.turn_seconds),
                 alarm=Alarm(plan.run.honeytokens, partial(self._incident, plan)),
             )
             ending = await perform(plan, stage)
@@ -117,12 +117,17 @@ class Course:
         vault = runtime.as_seen_vault or str(plan.run.vault)
         return self._house.make_gate(
             GateTerms(
-                context=TurnContext(plan.run.session_id, plan.run.turn_id),
+                context=TurnContext(
+                    plan.run.session_id,
+                    plan.run.turn_id,
+                    agent=None if plan.agent is None else plan.agent.path,
+                ),
                 level=plan.run.level,
                 as_seen_vault=vault,
                 as_seen_cwd=str(PurePosixPath(vault) / plan.run.cwd),
                 as_seen_home=runtime.as_seen_home,
                 honeytokens=plan.run.honeytokens,
+                bounds=plan.bounds,
             )
         )
 

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from supervisor.agents.discover import Agents
 from supervisor.approvals.open_requests import TurnContext
 from supervisor.events.schema import PermissionDeniedEvent
 from supervisor.ids import SessionId, TurnId
 from supervisor.policy.compiled import CompiledPolicy
+from supervisor.policy.permissions import Bounds
 from supervisor.runtimes.contract import Runtime, ToolGate
 from supervisor.runtimes.honeytokens import Honeytokens
 from supervisor.storage.sessions import SessionStore
@@ -27,6 +29,7 @@ class GateTerms:
     as_seen_cwd: str
     as_seen_home: str | None = None
     honeytokens: Honeytokens | None = None
+    bounds: Bounds | None = None
 
 
 class TurnGate(ToolGate, Protocol):
@@ -67,6 +70,8 @@ class House:
     runtimes: Mapping[TrustLevel, Runtime]
     make_gate: GateMaker
     policy: Callable[[], CompiledPolicy]
+    agents: Callable[[], Agents]
+    """Reads the vault's agent files as they are now; blocks."""
     record: Callable[[str, SessionId, TurnId, dict[str, Any]], Awaitable[object]]
     """Enters something into the audit log: its kind, whose it is, what it was."""
     void_grants: Callable[[SessionId, str], Awaitable[object]]

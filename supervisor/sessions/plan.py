@@ -4,14 +4,11 @@ Pure and total: everything that can be known before the first effect is decided 
 `turn.py` performs and decides nothing.
 """
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
-from typing import Final, Literal, TypeVar
+from typing import Literal, TypeVar
 
-from supervisor.errors import InvalidRequest
+from supervisor.agents.definition import AgentDefinition
 from supervisor.events.schema import (
     Demand,
     PromptMetadataEvent,
@@ -22,19 +19,15 @@ from supervisor.events.schema import (
 from supervisor.gateway.access import Budget, ModelAccess
 from supervisor.ids import SessionId, TurnId
 from supervisor.policy.deny_list import DenyList
+from supervisor.policy.permissions import Bounds
+from supervisor.prompt.sections import INSTRUCTIONS, Sections
 from supervisor.runtimes.contract import RunPlan
 from supervisor.runtimes.honeytokens import Honeytokens
 from supervisor.sessions.memory import CHARS_PER_TOKEN, Earlier, with_earlier
+from supervisor.sessions.message import Message, check_model, text_of
 from supervisor.trust.floor import Floor, FloorSource
 from supervisor.trust.levels import TrustLevel
 from supervisor.trust.resolve import Trust, resolve_trust
-
-MAX_MESSAGE_CHARS: Final = 4 * 1024 * 1024
-_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/\[\]-]{0,199}")
-"""A model's name becomes an argument of the CLI's, so it is short and looks like no option."""
-_ALIASES = frozenset({"default", "best", "sonnet", "opus", "haiku", "opusplan"})
-"""What the CLI makes a full name of by itself; the gateway judges that one."""
-_LONG_CONTEXT = "[1m]"  # the CLI's own suffix, which it takes off
 
 Number = TypeVar("Number", int, float)
 
@@ -59,17 +52,12 @@ class SessionFacts:
     """Relative to the vault, and known to be a folder in it."""
     earlier: Earlier | None = None
     """What was said where this transcript doesn't have it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """What was asked of this one message."""
-
-    text: str
-    trust_level: TrustLevel | None = None
-    model: str | None = None
-    system_prompt: str | None = None
-    initial_context: str | None = None
+    agent: AgentDefinition | None = None
+    """The session's agent, as its file is now."""
+    sections: Sections = field(default_factory=Sections)
+    """What the vault adds to the system prompt."""
+    agents: tuple[str, ...] = ()
+    """The names of all agents of the vault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +68,7 @@ class Terms:
     models: tuple[str, ...]
     server_tools: bool
     cage_network: bool
+    trust_mode: bool
     turn_tokens: int | None
     turn_cost_usd: float | None
     session_tokens: int | None
@@ -98,6 +87,22 @@ class TurnPlan:
     prompt: str
     """What is handed over: the message, with what was said before where it must come along."""
     resume: SessionResume
+    agent: AgentDefinition | None = None
+    has_custom_prompt: bool = False
+    """Whether the message brought its own system prompt."""
+    sections: Sections = field(default_factory=Sections)
+    agents: tuple[str, ...] = ()
+    trust_mode: bool = False
+
+    @property
+    def bounds(self) -> Bounds | None:
+        """What the agent's file lets it do unasked."""
+        return None if self.agent is None else replace(self.agent.bounds, agent=self.agent.name)
+
+    def seconds(self, most: float) -> float:
+        """The turn's limit: the house's, or its agent's if that is shorter."""
+        own = None if self.agent is None else self.agent.timeout_seconds
+        return most if own is None else min(own, most)
 
     @property
     def working_directory(self) -> str:
@@ -117,13 +122,28 @@ class TurnPlan:
 
     def prompt_metadata(self) -> PromptMetadataEvent:
         """What the prompt was made of."""
-        custom = self.run.system_prompt
+        custom, agent = self.run.system_prompt, self.agent
         tokens = len(custom) // CHARS_PER_TOKEN if custom is not None else 0
+        behind = self.sections
+        own = agent is not None and custom is not None and not self.has_custom_prompt
+        source: Literal["claude_code_preset", "custom", "agent"] = "agent" if own else "custom"
         return PromptMetadataEvent(
-            prompt_source="claude_code_preset" if custom is None else "custom",
+            prompt_source="claude_code_preset" if custom is None else source,
+            prompt_source_path=agent.path if agent is not None and own else None,
+            agent_name=agent.name if agent is not None else None,
+            available_agents=self.agents,
+            context_files=behind.files,
+            context_tokens=behind.tokens,
+            context_truncated=behind.truncated,
+            working_directory_claude_md=self._instructions_here(),
+            trust_mode=self.trust_mode,
             base_prompt_tokens=tokens,
             total_prompt_tokens=tokens + len(self.prompt) // CHARS_PER_TOKEN,
         )
+
+    def _instructions_here(self) -> str | None:
+        here = {str(self.run.cwd / name) for name in INSTRUCTIONS}
+        return next((each for each in reversed(self.sections.files) if each in here), None)
 
 
 def with_own_floor(floors: tuple[Floor, ...], level: TrustLevel | None) -> tuple[Floor, ...]:
@@ -138,38 +158,6 @@ def trust_of_message(facts: SessionFacts, asked: TrustLevel | None) -> Trust:
     )
 
 
-def check_message(message: Message) -> None:
-    """Refuse what can't be sent in any session, before one is made. Raises InvalidRequest."""
-    for where, text in (
-        ("message", message.text),
-        ("systemPrompt", message.system_prompt),
-        ("initialContext", message.initial_context),
-        ("model", message.model),
-    ):
-        if text is not None and _has_half_characters(text):
-            raise InvalidRequest("the text isn't valid Unicode", where=where)
-    if message.model and _MODEL.fullmatch(message.model) is None:
-        raise InvalidRequest(
-            "this can't be a model's name",
-            where="model",
-            remedy="give a name of at most 200 letters, digits and . _ : @ / [ ] -",
-        )
-    _prompt(message, is_first=True)
-
-
-def check_model(model: str | None, globs: Sequence[str]) -> None:
-    """Refuse a model that the gateway would refuse. None, the CLI's own choice, passes here."""
-    if not model:
-        return
-    name = model.removesuffix(_LONG_CONTEXT)
-    if name not in _ALIASES and not any(fnmatchcase(name, glob) for glob in globs):
-        raise InvalidRequest(
-            f"the model {model!r} is not allowed here",
-            where="model",
-            remedy=f"use one that fits the policy's gateway.models: {', '.join(globs)}",
-        )
-
-
 def plan_turn(  # noqa: PLR0913  (all that a plan is made of)
     *,
     turn_id: TurnId,
@@ -180,7 +168,11 @@ def plan_turn(  # noqa: PLR0913  (all that a plan is made of)
     honeytokens: Honeytokens | None = None,
 ) -> TurnPlan:
     """The plan of one turn. Raises InvalidRequest for a message that can't be sent."""
-    said = _prompt(message, is_first=facts.message_count == 0)
+    said = text_of(message, is_first=facts.message_count == 0)
+    agent = facts.agent
+    custom = message.system_prompt is not None
+    told = Sections() if custom else facts.sections
+    own_prompt = None if agent is None else _with_sections(agent.prompt, told)
     check_model(message.model, terms.models)
     return TurnPlan(
         run=RunPlan(
@@ -194,7 +186,9 @@ def plan_turn(  # noqa: PLR0913  (all that a plan is made of)
             deny_list=terms.deny_list,
             access=_access(terms, facts),
             model=message.model,
-            system_prompt=message.system_prompt,
+            system_prompt=message.system_prompt if custom else own_prompt,
+            append_system_prompt=None if custom or own_prompt is not None else told.text,
+            tools=_offered(agent),
             network=terms.cage_network,
             honeytokens=honeytokens,
         ),
@@ -203,7 +197,25 @@ def plan_turn(  # noqa: PLR0913  (all that a plan is made of)
         said=said,
         prompt=with_earlier(said, facts.earlier),
         resume=_resume(facts),
+        agent=agent,
+        has_custom_prompt=custom,
+        sections=told,
+        agents=facts.agents,
+        trust_mode=terms.trust_mode,
     )
+
+
+def _with_sections(prompt: str | None, told: Sections) -> str | None:
+    if prompt is None or told.text is None:
+        return prompt
+    return f"{prompt}\n\n{told.text}"
+
+
+def _offered(agent: AgentDefinition | None) -> tuple[str, ...] | None:
+    """The CLI's own tools that the agent has; the gate refuses the others in any case."""
+    if agent is None or agent.bounds.tools is None:
+        return None
+    return tuple(name for name in agent.bounds.tools if not name.startswith("mcp__"))
 
 
 def trust_report(trust: Trust) -> TrustReport:
@@ -217,31 +229,6 @@ def trust_report(trust: Trust) -> TrustReport:
         ),
         trace=trust.trace(),
     )
-
-
-def _prompt(message: Message, *, is_first: bool) -> str:
-    text, context = message.text, message.initial_context if is_first else None
-    if context and text.strip():
-        text = f"## Context\n\n{context}\n\n---\n\n## Request\n\n{text}"
-    elif context:
-        text = context
-    if not text.strip():
-        raise InvalidRequest("the message is empty", where="message", remedy="say something")
-    if len(text) > MAX_MESSAGE_CHARS:
-        raise InvalidRequest(
-            f"the message has {len(text)} characters",
-            where="message",
-            remedy=f"send at most {MAX_MESSAGE_CHARS}",
-        )
-    return text
-
-
-def _has_half_characters(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
 
 
 def _access(terms: Terms, facts: SessionFacts) -> ModelAccess:

@@ -10,18 +10,20 @@ from typing import Final
 
 import orjson
 
-from supervisor.errors import InvalidRequest, SessionNotFound
+from supervisor.agents.definition import AgentDefinition
+from supervisor.errors import InvalidRequest, NotFound, SessionNotFound
 from supervisor.events.log import EventLog
 from supervisor.ids import SessionId, TurnId, is_session_id
 from supervisor.sessions.floors import Floors
 from supervisor.sessions.house import House, Stores
 from supervisor.sessions.memory import SPOKEN, PastTurn, earlier, missed_turns, transcript_for
 from supervisor.sessions.plan import SessionFacts
+from supervisor.sessions.surroundings import read_surroundings
 from supervisor.sessions.transcripts import has_content, stored_pointer, transcript_pointer
 from supervisor.sessions.working_directory import resolve_working_directory
 from supervisor.storage.session_row import NewSession, SessionRow
 from supervisor.storage.workspaces import DEFAULT
-from supervisor.trust.floor import Floor
+from supervisor.trust.floor import Floor, FloorSource
 from supervisor.trust.levels import TrustLevel
 from supervisor.trust.resolve import resolve_trust
 
@@ -85,10 +87,12 @@ class Records:
                 raise InvalidRequest(
                     "a session stays in its workspace", where="workspace", remedy="leave it out"
                 )
+            await self._require_same_agent(request.agent, session)
             return session, await self._workplace(session.working_directory)
+        agent = await self._find(request.agent) if request.agent else None
         workspace = await self._stores.workspaces.get(request.workspace or DEFAULT)
         place = await self._workplace(request.working_directory or workspace.folder)
-        floors = await self._floors.of(workspace.slug, place.cwd)
+        floors = (*await self._floors.of(workspace.slug, place.cwd), *floor_of(agent))
         pointer = transcript_pointer(self._house.vault, place.cwd, session_id)
         session = await self._stores.sessions.create(
             NewSession(
@@ -99,6 +103,8 @@ class Records:
                 working_directory=str(place.cwd),
                 vault_root=str(self._house.vault),
                 model=request.model,
+                agent_type=agent.name if agent is not None else None,
+                agent_path=agent.path if agent is not None else None,
             )
         )
         return (
@@ -115,10 +121,44 @@ class Records:
         """
         if cwd is None:
             cwd = (await self._workplace(session.working_directory)).cwd
-        return await self._floors.of(session.workspace, cwd)
+        agent = await self.agent_of(session)
+        return (*await self._floors.of(session.workspace, cwd), *floor_of(agent))
+
+    async def agent_of(self, session: SessionRow) -> AgentDefinition | None:
+        """The session's agent as its file is now; None if it has none.
+
+        Raises InvalidRequest if the file is gone or broken: without it nobody knows its limits.
+        """
+        if "agent_path" in session.damaged:
+            raise InvalidRequest("which agent the session has can't be read", where="agentPath")
+        if session.agent_path is None:
+            return None
+        try:
+            return await self._find(session.agent_path)
+        except NotFound:
+            raise InvalidRequest(
+                f"the session's agent is gone: {session.agent_path}",
+                where="agentPath",
+                remedy="put the file back, or begin a new session",
+            ) from None
+
+    async def _find(self, wanted: str) -> AgentDefinition:
+        found = await asyncio.to_thread(self._house.agents)
+        return found.find(wanted)
+
+    async def _require_same_agent(self, wanted: str | None, session: SessionRow) -> None:
+        if wanted and (await self._find(wanted)).path != session.agent_path:
+            raise InvalidRequest(
+                "a session keeps its agent", where="agentPath", remedy="leave it out"
+            )
 
     async def facts(self, session: SessionRow, place: Workplace) -> SessionFacts:
         """The session as it is now, in that place."""
+        agent = await self.agent_of(session)
+        told = await asyncio.to_thread(
+            read_surroundings, self._house.vault, place.cwd, (), agent, self._house.policy().hidden
+        )
+        agents = await asyncio.to_thread(self._house.agents)
         pointer = stored_pointer(session.transcript_path, session.id) or transcript_pointer(
             self._house.vault, place.cwd, session.id
         )
@@ -126,7 +166,10 @@ class Records:
             session_id=session.id,
             vault=PurePosixPath(self._house.vault),
             level=session.trust_level,
-            floors=await self._floors.of(session.workspace, place.cwd),
+            floors=(*await self._floors.of(session.workspace, place.cwd), *floor_of(agent)),
+            agent=agent,
+            sections=told,
+            agents=tuple(each.name for each in agents.good),
             workspace=session.workspace,
             message_count=session.message_count,
             tokens_used=session.tokens_used,
@@ -158,6 +201,13 @@ class Records:
             resolve_working_directory, self._house.vault, asked, self._house.policy().hidden
         )
         return Workplace(cwd, warning)
+
+
+def floor_of(agent: AgentDefinition | None) -> tuple[Floor, ...]:
+    """What an agent's file demands, if anything."""
+    if agent is None or agent.trust is None:
+        return ()
+    return (Floor(FloorSource.AGENT, agent.trust, agent.name),)
 
 
 def named_session(request: MessageRequest) -> SessionId | None:

@@ -1,6 +1,7 @@
 """Every page's links lead somewhere; every dependency has its reason, its pin and its use."""
 
 import ast
+import functools
 import re
 import tomllib
 from pathlib import Path
@@ -26,6 +27,7 @@ def named_in(file: str) -> set[str]:
     return {re.split(r"[=<>~ ]", line)[0] for line in lines if line and not line.startswith("-")}
 
 
+@functools.cache
 def imported() -> set[str]:
     names: set[str] = set()
     for file in (ROOT / "supervisor").rglob("*.py"):

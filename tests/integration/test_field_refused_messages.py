@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from supervisor.errors import InvalidRequest
-from supervisor.sessions.plan import MAX_MESSAGE_CHARS
+from supervisor.sessions.message import MAX_MESSAGE_CHARS
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.house import a_house, prompt, step
 

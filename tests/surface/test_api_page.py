@@ -17,6 +17,7 @@ VARIABLES = {
     "$REQUEST": "{request_id}",
     "$GRANT": "{grant_id}",
     "/family": "/{slug}",
+    "/agents/agents/writer.md": "/agents/{path}",
 }
 DOCUMENT = orjson.loads(described())
 ROUTES = sorted(

@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 from pydantic import SecretStr
 
+from supervisor.agents.discover import AgentFiles
 from supervisor.api.main import make_api
 from supervisor.api.parts import Parts
 from supervisor.approvals.granting import Granting
@@ -187,6 +188,7 @@ async def api_world(
             sessions=sessions,
             workspaces=WorkspaceStore(db),
             policy=PolicySource(settings.policies),
+            agents=AgentFiles(vault).read,
             readiness=_all_well,
         )
         api = make_api(parts, heartbeat_seconds=heartbeat_seconds)

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from supervisor.errors import InvalidRequest
 from supervisor.ids import SessionId, TurnId
 from supervisor.policy.deny_list import DenyList
+from supervisor.sessions import message as message_module
 from supervisor.sessions import plan
-from supervisor.sessions.plan import Message, SessionFacts, Terms, TurnPlan, trust_of_message
+from supervisor.sessions.message import Message
+from supervisor.sessions.plan import SessionFacts, Terms, TurnPlan, trust_of_message
 from supervisor.trust.floor import Floor, FloorSource
 from supervisor.trust.levels import TrustLevel
 
@@ -34,6 +36,7 @@ TERMS = Terms(
     models=("claude-*",),
     server_tools=True,
     cage_network=False,
+    trust_mode=True,
     turn_tokens=100,
     turn_cost_usd=None,
     session_tokens=150,
@@ -108,7 +111,7 @@ def test_an_empty_message_is_refused(text: str) -> None:
 def test_a_message_at_the_limit_passes_and_one_above_it_does_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(plan, "MAX_MESSAGE_CHARS", 5)
+    monkeypatch.setattr(message_module, "MAX_MESSAGE_CHARS", 5)
     assert planned(Message("12345")).prompt == "12345"
     with pytest.raises(InvalidRequest):
         planned(Message("123456"))

@@ -1,0 +1,36 @@
+"""One question to the running supervisor, for commands that ask, print and end."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from supervisor.cli.client import Client, find_token, find_url
+from supervisor.cli.render import Screen
+from supervisor.errors import TrustfloorError
+from supervisor.settings import default_data_dir
+
+T = TypeVar("T")
+
+DataDir = Annotated[
+    Path | None, typer.Option(help="The supervisor's data folder, where the token is.")
+]
+
+
+def answered(question: Callable[[Client], Awaitable[T]], data_dir: Path | None) -> T:
+    """What the supervisor answers; ends the command with status 1 where it doesn't."""
+    folder = data_dir or Path(os.environ.get("TRUSTFLOOR_DATA_DIR") or default_data_dir())
+
+    async def asked() -> T:
+        async with Client(find_url(), find_token(folder.expanduser())) as client:
+            return await question(client)
+
+    try:
+        return asyncio.run(asked())
+    except TrustfloorError as error:
+        Screen(sys.stderr).failure(error.message, error.where, error.remedy)
+        raise typer.Exit(1) from None

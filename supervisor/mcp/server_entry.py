@@ -1,0 +1,197 @@
+"""What a configured MCP server is: how it is reached, checked key by key. Nothing is started."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+from urllib.parse import urlsplit
+
+from supervisor.errors import InvalidRequest
+from supervisor.policy.document import nearest
+
+Transport = Literal["stdio", "sse", "http"]
+
+LONGEST_TEXT: Final = 8_192
+"""Characters of any text in an entry."""
+MOST_ITEMS: Final = 200
+"""Arguments, variables or headers of an entry."""
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
+_REFERENCE: Final = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<rest>:-[^}]*)?\}")
+_SPELLINGS: Final[Mapping[str, Transport]] = {
+    "stdio": "stdio", "sse": "sse", "http": "http", "streamable-http": "http",
+    "streamable_http": "http", "streamableHttp": "http",
+}  # fmt: skip
+_OF_STDIO: Final = frozenset({"type", "command", "args", "env", "cwd"})
+_OF_REMOTE: Final = frozenset({"type", "url", "headers"})
+_LOADERS: Final = re.compile(
+    r"(?:LD_[A-Z_]+|DYLD_[A-Z_]+|BASH_ENV|ENV|PYTHONSTARTUP|PYTHONPATH|NODE_OPTIONS|PERL5OPT|"
+    r"RUBYOPT|JAVA_TOOL_OPTIONS|GIT_SSH_COMMAND|GIT_EXTERNAL_DIFF)\Z"
+)
+"""Variables that make a program run something other than it says."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerEntry:
+    """One server. `command`, `args`, `env` are of `stdio`, `url` and `headers` of the others.
+
+    `${NAME}` in a value stands for a variable of the supervisor's environment: what is kept, shown
+    and listed is the reference. `other` are keys that we don't know; they are kept as they are.
+    """
+
+    name: str
+    transport: Transport
+    command: str | None = None
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    url: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    other: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The names of all variables that its values refer to, each once."""
+        values = (self.command or "", *self.args, *self.env.values(), self.url or "",
+                  *self.headers.values())  # fmt: skip
+        names = (found["name"] for each in values for found in _REFERENCE.finditer(each))
+        return tuple(dict.fromkeys(names))
+
+
+def read_entry(name: str, plain: object) -> ServerEntry:
+    """Check one entry of a configuration. Raises InvalidRequest with the field."""
+    if _NAME.match(name) is None or "__" in name:
+        raise InvalidRequest(
+            f"{name!r} can't be a server's name",
+            where="name",
+            remedy="use at most 64 letters, digits and . _ -, and no double underscore",
+        )
+    if not isinstance(plain, Mapping):
+        raise InvalidRequest("a server is a JSON object", where=name)
+    transport = _transport(name, plain)
+    known = _OF_STDIO if transport == "stdio" else _OF_REMOTE
+    wrong = (_OF_STDIO | _OF_REMOTE) - known
+    stray = next((key for key in plain if key in wrong), None)
+    if stray is not None:
+        raise InvalidRequest(
+            f"a server of type {transport} has no `{stray}`", where=f"{name}.{stray}"
+        )
+    other = {key: value for key, value in plain.items() if key not in known}
+    for key in other:
+        close = nearest(key, known)
+        if close is not None:
+            raise InvalidRequest("this key isn't known", where=f"{name}.{key}", remedy=close)
+    if transport == "stdio":
+        return ServerEntry(
+            name,
+            transport,
+            command=_command(name, plain.get("command")),
+            args=_texts(f"{name}.args", plain.get("args", [])),
+            env=_variables(f"{name}.env", plain.get("env", {})),
+            other={**other, **({"cwd": plain["cwd"]} if "cwd" in plain else {})},
+        )
+    return ServerEntry(
+        name,
+        transport,
+        url=_url(name, plain.get("url")),
+        headers=_headers(f"{name}.headers", plain.get("headers", {})),
+        other=other,
+    )
+
+
+def with_values(text: str, values: Mapping[str, str]) -> str:
+    """The text with each reference replaced; `${NAME:-else}` has a value of its own.
+
+    Raises InvalidRequest for one that has no value.
+    """
+
+    def value(found: re.Match[str]) -> str:
+        name, rest = found["name"], found["rest"]
+        if name in values:
+            return values[name]
+        if rest is not None:
+            return rest[2:]
+        raise InvalidRequest(
+            f"the variable {name} isn't set",
+            where=name,
+            remedy=f"set {name} in the supervisor's environment and start it again",
+        )
+
+    return _REFERENCE.sub(value, text)
+
+
+def _transport(name: str, plain: Mapping[str, Any]) -> Transport:
+    said = plain.get("type", "sse" if "url" in plain and "command" not in plain else "stdio")
+    transport = _SPELLINGS.get(said) if isinstance(said, str) else None
+    if transport is None:
+        raise InvalidRequest("the type of a server is stdio, sse or http", where=f"{name}.type")
+    return transport
+
+
+def _command(name: str, value: object) -> str:
+    text = _text(f"{name}.command", value)
+    if not text.strip():
+        raise InvalidRequest("a stdio server needs a command", where=f"{name}.command")
+    return text
+
+
+def _url(name: str, value: object) -> str:
+    where = f"{name}.url"
+    text = _text(where, value)
+    try:
+        parts = urlsplit(_REFERENCE.sub("x", text))
+        host = parts.hostname
+    except ValueError:
+        raise InvalidRequest("this is no URL", where=where) from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise InvalidRequest("the URL must begin with http:// or https://", where=where)
+    if parts.username is not None or parts.password is not None:
+        raise InvalidRequest(
+            "a URL holds no credentials", where=where, remedy="put them in `headers` as ${NAME}"
+        )
+    return text
+
+
+def _texts(where: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or len(value) > MOST_ITEMS:
+        raise InvalidRequest(f"a list of at most {MOST_ITEMS} texts is expected", where=where)
+    return tuple(_text(f"{where}[{i}]", each) for i, each in enumerate(value))
+
+
+def _text(where: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidRequest("a text is expected", where=where)
+    if len(value) > LONGEST_TEXT or "\0" in value:
+        raise InvalidRequest(
+            f"a text of at most {LONGEST_TEXT} characters without NUL is expected", where=where
+        )
+    return value
+
+
+def _mapping(where: str, value: object) -> Mapping[str, str]:
+    if not isinstance(value, Mapping) or len(value) > MOST_ITEMS:
+        raise InvalidRequest(f"an object of at most {MOST_ITEMS} texts is expected", where=where)
+    return {str(key): _text(f"{where}.{key}", each) for key, each in value.items()}
+
+
+def _variables(where: str, value: object) -> Mapping[str, str]:
+    found = _mapping(where, value)
+    for name in found:
+        if _VARIABLE.match(name) is None:
+            raise InvalidRequest("this is no variable's name", where=f"{where}.{name}")
+        if _LOADERS.match(name) is not None:
+            raise InvalidRequest(
+                f"{name} makes programs run other code than their own",
+                where=f"{where}.{name}",
+                remedy="leave it out",
+            )
+    return found
+
+
+def _headers(where: str, value: object) -> Mapping[str, str]:
+    found = _mapping(where, value)
+    for name, text in found.items():
+        if _HEADER.match(name) is None or "\r" in text or "\n" in text:
+            raise InvalidRequest("this is no HTTP header", where=f"{where}.{name}")
+    return found

@@ -1,0 +1,80 @@
+"""`trustfloor agents` against a running supervisor: what there is, and what is broken."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.worlds.api import TOKEN, ApiWorld, api_world
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[ApiWorld]:
+    async with api_world(tmp_path) as world:
+        folder = world.parts.settings.vault / "agents"
+        folder.mkdir()
+        (folder / "writer.md").write_text(
+            "---\nname: Writer\ndescription: Writes\ntrust: vault\ntools: [Read]\n---\nBe brief.\n"
+        )
+        yield world
+
+
+async def agents(world: ApiWorld, *arguments: str) -> tuple[int, str, str]:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "supervisor", "agents", *arguments),
+        env={
+            **{
+                name: os.environ[name]
+                for name in ("PATH", "HOME", "PYTHONPATH")
+                if name in os.environ
+            },
+            "TRUSTFLOOR_URL": world.at.url,
+            "TRUSTFLOOR_TOKEN": TOKEN,
+        },
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(60):
+        out, err = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, out.decode(), err.decode()
+
+
+async def test_the_agents_are_listed_with_their_limits(world: ApiWorld) -> None:
+    status, out, _ = await agents(world)
+    assert status == 0
+    assert "agents/writer.md  Writer  (at least vault; tools: Read)" in out
+
+
+async def test_a_broken_one_is_told_with_its_place_and_gives_a_status(world: ApiWorld) -> None:
+    (world.parts.settings.vault / "agents" / "bad.md").write_text("---\nnmae: x\n---\n")
+    status, out, _ = await agents(world, "list")
+    assert status == 1
+    assert "broken: agents/bad.md:2:1" in out
+    assert "did you mean `name`?" in out
+
+
+async def test_one_is_shown_with_its_prompt(world: ApiWorld) -> None:
+    status, out, _ = await agents(world, "show", "writer")
+    assert status == 0
+    assert "Be brief." in out
+    assert 'tools: ["Read"]' in out
+
+
+async def test_what_there_is_not_is_refused_with_where_to_look(world: ApiWorld) -> None:
+    status, _, err = await agents(world, "show", "nobody")
+    assert status == 1
+    assert "no agent" in err
+
+
+async def test_skills_are_listed_as_json_too(world: ApiWorld) -> None:
+    skill = world.parts.settings.vault / ".claude" / "skills" / "pdf" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: pdf\ndescription: Fills forms\n---\n")
+    status, out, _ = await agents(world, "skills", "--json")
+    assert status == 0
+    assert [each["name"] for each in json.loads(out)["skills"]] == ["pdf"]
