@@ -8,7 +8,7 @@ from supervisor.policy.answers import by_tool_and_level, covered
 from supervisor.policy.bash.effect import Act, Effect
 from supervisor.policy.call import Allow, Ask, Deny, Verdict
 from supervisor.policy.compiled import Category
-from supervisor.policy.coverage import CHANGERS, Coverage
+from supervisor.policy.coverage import Coverage
 from supervisor.policy.grant_pattern import covers_tool
 from supervisor.policy.judged import Judged
 from supervisor.policy.permissions import Bounds, Permissions
@@ -107,7 +107,7 @@ def _may_run(effect: Effect, bounds: Bounds, coverage: Coverage) -> bool:
         return True
     if bounds.bash is not None:
         return coverage.runs(effect.words)
-    return effect.program.rsplit("/", 1)[-1] in CHANGERS or coverage.runs_by_prefix(effect.words)
+    return (effect.listed and "/" not in effect.program) or coverage.runs_by_prefix(effect.words)
 
 
 def _reaches(target: Target, coverage: Coverage) -> bool:

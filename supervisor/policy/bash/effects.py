@@ -235,6 +235,7 @@ class _Look:
             Effect(
                 Act.EXECUTE, name, invocation.part, "is run", cwd=invocation.cwd,
                 words=(name, *plain_words(argv[1:])), harmless=harmless,
+                listed=use.command is not _UNKNOWN_PROGRAM and not use.command.runs,
             )
         )  # fmt: skip
         if "help" in use.tags:
