@@ -69,10 +69,10 @@ class Effect:
     words: tuple[str, ...] = ()
     harmless: bool = False
     """For EXECUTE: a builtin or keyword that needs no permission (`cd`, `read`, `test`, …)."""
-    listed: bool = False
-    """For EXECUTE: the table knows the program, and it runs no text or file of others."""
     only: tuple[str, ...] = ()
     """For a recursive READ: globs of the file names that are read; empty for all."""
+    listed: bool = False
+    """For EXECUTE: the table knows the program, and it runs no text or file of others."""
 
 
 @dataclass(frozen=True, slots=True)
