@@ -21,6 +21,7 @@ from supervisor.approvals.grants import AskedBefore, GrantBook
 from supervisor.approvals.open_requests import Sink, TurnContext
 from supervisor.approvals.pending import Approvals
 from supervisor.approvals.questions import Questions
+from supervisor.captures.store import Captures
 from supervisor.errors import ConfigurationError, TurnFailed
 from supervisor.events.log import EventLog
 from supervisor.events.redact import Redactor
@@ -197,6 +198,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
         yield Parts(
             settings=settings,
             agents=agents.read,
+            captures=Captures(settings.vault, SystemClock()),
             token=SecretStr(token),
             conversations=conversations,
             log=log,

@@ -23,6 +23,12 @@ _log = logging.getLogger(__name__)
 MAX_BODY: Final = 4 * 1024 * 1024
 """The largest body of a request, in bytes."""
 
+MAX_UPLOAD: Final = 26 * 1024 * 1024
+"""The largest body of an upload, in bytes: a document of 25 MiB with what stands round it."""
+
+UPLOADS: Final = frozenset({"/api/captures"})
+"""Where bodies may be that large, and forms with files."""
+
 OPEN_PATHS: Final = frozenset({"/api/health"})
 """What may be read without a token."""
 
@@ -38,6 +44,8 @@ _AUTHORITY = re.compile(
 )
 _ORIGIN = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/@?#]+)")
 _JSON = re.compile(r'application/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?', re.IGNORECASE)
+
+_FORM = re.compile(r"multipart/form-data\s*;.{1,200}", re.IGNORECASE)
 
 _SECURITY_HEADERS: Final = (
     (b"cache-control", b"no-store"),
@@ -124,11 +132,12 @@ class Access:
         if not _has_body(scope):
             await self._app(scope, receive, guarded)
             return
-        body = await _read_bounded(receive)
+        most = _most(scope)
+        body = await _read_bounded(receive, most)
         if body is None:
             return  # the client left before it had said everything
-        if len(body) > MAX_BODY:
-            await _refuse(_too_large(), scope, receive, guarded)
+        if len(body) > most:
+            await _refuse(_too_large(most), scope, receive, guarded)
             return
         await self._app(scope, _replay(body, receive), guarded)
 
@@ -195,7 +204,7 @@ def _judge_body(scope: Scope) -> Problem | None:
     if not _has_body(scope):
         return None
     types = _values(scope, b"content-type")
-    if len(types) != 1 or not _JSON.fullmatch(types[0]) or _values(scope, b"content-encoding"):
+    if len(types) != 1 or not _is_welcome(types[0], scope) or _values(scope, b"content-encoding"):
         return Problem(
             415,
             "unsupported_media_type",
@@ -203,18 +212,28 @@ def _judge_body(scope: Scope) -> Problem | None:
             "Requests that change something, and all bodies, are plain `application/json`.",
             remedy="send `Content-Type: application/json`",
         )
-    lengths = _values(scope, b"content-length")
-    if any(not length.isdecimal() or int(length) > MAX_BODY for length in lengths):
-        return _too_large()
+    lengths, most = _values(scope, b"content-length"), _most(scope)
+    if any(not length.isdecimal() or int(length) > most for length in lengths):
+        return _too_large(most)
     return None
 
 
-def _too_large() -> Problem:
+def _is_welcome(content_type: str, scope: Scope) -> bool:
+    if _JSON.fullmatch(content_type) is not None:
+        return True
+    return scope["path"] in UPLOADS and _FORM.fullmatch(content_type) is not None
+
+
+def _most(scope: Scope) -> int:
+    return MAX_UPLOAD if scope["path"] in UPLOADS else MAX_BODY
+
+
+def _too_large(most: int) -> Problem:
     return Problem(
         413,
         "too_large",
         "The body is too large",
-        f"A request's body may have {MAX_BODY} bytes.",
+        f"A request's body may have {most} bytes here.",
     )
 
 
@@ -228,11 +247,11 @@ def _values(scope: Scope, name: bytes) -> list[str]:
     return [value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name]
 
 
-async def _read_bounded(receive: Receive) -> bytes | None:
+async def _read_bounded(receive: Receive, most: int) -> bytes | None:
     """The whole body, or a little more than is allowed of it; None if the client went away."""
     pieces: list[bytes] = []
     size = 0
-    while size <= MAX_BODY:
+    while size <= most:
         message = await receive()
         if message["type"] == "http.disconnect":
             return None

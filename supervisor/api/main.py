@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from supervisor.api import (
     agents,
+    captures,
     chat,
     grants,
     health,
@@ -85,6 +86,7 @@ def make_routes() -> FastAPI:
         chat,
         sessions,
         agents,
+        captures,
         permissions,
         grants,
         questions,
@@ -143,6 +145,7 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     schemas.update(events.pop("$defs"))
     schemas["AnyEvent"] = events
     schemas["Problem"] = ProblemView.model_json_schema(ref_template=_REFERENCE)
+    schemas["CaptureBody"] = captures.CaptureBody.model_json_schema(ref_template=_REFERENCE)
     components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{"token": []}]
     problem = {

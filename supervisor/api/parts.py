@@ -16,6 +16,7 @@ from supervisor.approvals.granting import Granting
 from supervisor.approvals.grants import GrantBook
 from supervisor.approvals.pending import Approvals
 from supervisor.approvals.questions import Questions
+from supervisor.captures.store import Captures
 from supervisor.events.log import EventLog
 from supervisor.gate.policy_files import PolicySource
 from supervisor.ids import SessionId
@@ -79,6 +80,7 @@ class Parts:
     sessions: SessionStore
     workspaces: WorkspaceStore
     policy: PolicySource
+    captures: Captures
     agents: Callable[[], Agents]
     """Reads the vault's agent files; blocks."""
     readiness: Callable[[], Awaitable[Readiness]]

@@ -168,19 +168,33 @@ class Client:
         """Take something away; the answer's JSON. Raises Unreachable or Refused."""
         return await self._ask("DELETE", path, json={})
 
+    async def upload(
+        self, path: str, name: str, content: bytes, fields: Mapping[str, str | None]
+    ) -> Any:
+        """Send a file as a form; the answer's JSON. Raises Unreachable or Refused."""
+        said = {key: value for key, value in fields.items() if value is not None}
+        return await self._ask("POST", path, files={"file": (name, content)}, data=said)
+
+    async def read(self, path: str) -> bytes:
+        """The bytes that a path has. Raises Unreachable or Refused."""
+        return (await self._answer("GET", path)).content
+
     async def abort(self, session_id: str, reason: str) -> bool:
         """End the session's turn; whether there was one."""
         answer = await self.post(f"/api/chat/session/{session_id}/abort", {"reason": reason})
         return bool(answer["aborted"])
 
     async def _ask(self, method: str, path: str, **request: Any) -> Any:
+        return (await self._answer(method, path, **request)).json()
+
+    async def _answer(self, method: str, path: str, **request: Any) -> httpx.Response:
         try:
             response = await self._http.request(method, path, **request)
         except httpx.TransportError as error:
             raise _unreachable(self._http, error) from None
         if response.is_error:
             raise _refused(response)
-        return response.json()
+        return response
 
 
 def find_url() -> str:

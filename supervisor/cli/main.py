@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "policy": "supervisor.cli.policy",
     "grants": "supervisor.cli.grants",
     "agents": "supervisor.cli.agents",
+    "captures": "supervisor.cli.captures",
 }
 """Each command and the module that has it, under the command's name."""
 

@@ -11,6 +11,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
+from uuid import uuid4
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
@@ -37,6 +38,29 @@ def open_inside(
         return descriptor
     os.close(descriptor)
     raise OSError(errno.EINVAL, "this is no regular file", str(relative))
+
+
+def replace_inside(root: Path, relative: PurePosixPath, content: bytes, mode: int = 0o644) -> None:
+    """Put a whole file at that place below `root`, or leave what is there; folders are made.
+
+    Whoever looks sees the one or the other, and after a crash as well. A link at the place itself
+    is replaced, not followed. Raises OSError as `open_inside` does.
+    """
+    with _parent(root, relative, make_folders=True) as (folder, name):
+        temporary = f".{uuid4().hex}.part"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(temporary, flags, mode, dir_fd=folder)
+        try:
+            with open(descriptor, "wb") as file:  # noqa: PTH123  (opened by what follows no link)
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary, dir_fd=folder)
+            raise
+        os.fsync(folder)
 
 
 def stat_inside(root: Path, relative: PurePosixPath) -> os.stat_result | None:

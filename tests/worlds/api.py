@@ -20,6 +20,7 @@ from supervisor.approvals.granting import Granting
 from supervisor.approvals.grants import GrantBook
 from supervisor.approvals.pending import Approvals, TurnContext
 from supervisor.approvals.questions import Questions
+from supervisor.captures.store import Captures
 from supervisor.events.log import EventLog, EventRecord
 from supervisor.events.schema import (
     AbortedEvent,
@@ -189,6 +190,7 @@ async def api_world(
             workspaces=WorkspaceStore(db),
             policy=PolicySource(settings.policies),
             agents=AgentFiles(vault).read,
+            captures=Captures(vault, SystemClock()),
             readiness=_all_well,
         )
         api = make_api(parts, heartbeat_seconds=heartbeat_seconds)

@@ -1,0 +1,72 @@
+"""`trustfloor captures`: put documents into the vault, list them, read them again."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import quote
+
+import typer
+
+from supervisor.cli.answered import DataDir, answered
+from supervisor.cli.render import Screen
+
+captures = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@captures.callback(invoke_without_command=True)
+def _captures(context: typer.Context) -> None:
+    """Documents in the vault's folder captures/; without a subcommand, their list."""
+    if context.invoked_subcommand is None:
+        list_captures(as_json=False, data_dir=None)
+
+
+@captures.command("list")
+def list_captures(
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, as the API gives it.")] = False,
+    data_dir: DataDir = None,
+) -> None:
+    """List the captures, the latest first."""
+    found = answered(lambda client: client.get("/api/captures"), data_dir)
+    if as_json:
+        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        return
+    screen = Screen(sys.stdout)
+    for each in found["captures"]:
+        title = f"  {each['title']}" if each["title"] else ""
+        screen.line(f"{each['filename']}{title}")
+        screen.line(f"    {each['size']} bytes · {each['capturedAt'][:19]}", "dim")
+    if not found["captures"]:
+        screen.line("no captures", "dim")
+
+
+@captures.command("add")
+def add(
+    file: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, readable=True, help="The file to add.")
+    ],
+    *,
+    name: Annotated[str | None, typer.Option(help="Another name than the file's.")] = None,
+    title: Annotated[str | None, typer.Option(help="A title.")] = None,
+    context: Annotated[str | None, typer.Option(help="A note beside it.")] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Put a document into the vault; it says as what it is stored."""
+    content, fields = file.read_bytes(), {"title": title, "context": context}
+    made = answered(
+        lambda client: client.upload("/api/captures", name or file.name, content, fields), data_dir
+    )
+    Screen(sys.stdout).line(f"stored as {made['path']}")
+
+
+@captures.command("get")
+def get(
+    name: Annotated[str, typer.Argument(help="The capture's name.")],
+    *,
+    data_dir: DataDir = None,
+) -> None:
+    """Write a capture's bytes to standard output."""
+    path = f"/api/captures/{quote(name, safe='')}"
+    sys.stdout.buffer.write(answered(lambda client: client.read(path), data_dir))
+    sys.stdout.buffer.flush()

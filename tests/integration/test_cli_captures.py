@@ -1,0 +1,53 @@
+"""`trustfloor captures` against a running supervisor."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.worlds.api import TOKEN, ApiWorld, api_world
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[ApiWorld]:
+    async with api_world(tmp_path) as world:
+        yield world
+
+
+async def captures(world: ApiWorld, *arguments: str) -> tuple[int, bytes, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPATH") if name in os.environ}
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "supervisor", "captures", *arguments),
+        env={**kept, "TRUSTFLOOR_URL": world.at.url, "TRUSTFLOOR_TOKEN": TOKEN},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(60):
+        out, err = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, out, err.decode()
+
+
+async def test_a_file_is_added_listed_and_read_again_byte_for_byte(
+    world: ApiWorld, tmp_path: Path
+) -> None:
+    file = tmp_path / "scan ü.bin"
+    content = bytes(range(256)) * 40_000
+    file.write_bytes(content)
+    status, out, _ = await captures(world, "add", str(file), "--title", "A scan")
+    assert (status, out.decode()) == (0, "stored as captures/scan ü.bin\n")
+    status, out, _ = await captures(world)
+    assert status == 0
+    assert "scan ü.bin  A scan" in out.decode()
+    assert await captures(world, "get", "scan ü.bin") == (0, content, "")
+
+
+async def test_what_is_not_there_is_told(world: ApiWorld, tmp_path: Path) -> None:
+    status, _, err = await captures(world, "get", "nothing.md")
+    assert status == 1
+    assert "no capture has this name" in err
+    status, _, err = await captures(world, "add", str(tmp_path / "missing"))
+    assert status == 2
