@@ -1,6 +1,6 @@
 """`trustfloor policy test`: do the rules' examples hold, are labelled calls judged as labelled?"""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,10 +17,7 @@ from supervisor.cli.policy_sources import (
 from supervisor.errors import TrustfloorError
 from supervisor.gate.cases import run_cases
 from supervisor.gate.policy_files import PolicySource
-from supervisor.policy.examples import failing_examples
-
-_MISSED = (" doesn't deny ", " is not about ")
-"""In a sentence about an example of what a rule is for; the others are of what it isn't for."""
+from supervisor.policy.examples import Failing, failing_examples
 
 
 def run_tests(
@@ -45,9 +42,10 @@ def run_tests(
     2 if the cases can't be read.
     """
     source = open_source(read_settings(), policies)
-    examples = _examples(source)
-    for each in examples["wrong"]:
-        complain(each["id"])
+    wrong = failing_examples(source.current)
+    for each in wrong:
+        complain(f"{each.where or source.folder}: {each.says}")
+    examples = _examples(source, wrong)
     told: Mapping[str, Any] = examples
     if cases is not None:
         try:
@@ -64,19 +62,18 @@ def run_tests(
     raise typer.Exit(1 if told["wrong"] or examples["wrong"] else 0)
 
 
-def _examples(source: PolicySource) -> dict[str, Any]:
+def _examples(source: PolicySource, wrong: Sequence[Failing]) -> dict[str, Any]:
     """The rules' examples, counted like cases."""
     policy = source.current
     every = (*policy.examples, *policy.dangerous_examples, *policy.tool_examples)
     deny = sum(len(each.deny) for each in every)
     allow = sum(len(each.allow) for each in every)
-    wrong = failing_examples(policy)
-    missed = sum(any(words in each for words in _MISSED) for each in wrong)
+    missed = sum(each.missed for each in wrong)
     return {
         "deny": {"n": deny, "right": deny - missed},
         "ask": {"n": 0, "right": 0},
         "allow": {"n": allow, "right": allow - (len(wrong) - missed)},
-        "wrong": [{"id": each, "got": None, "rule": each.split(" ", 1)[0]} for each in wrong],
+        "wrong": [{"id": each.says, "got": None, "rule": each.rule} for each in wrong],
     }
 
 

@@ -34,9 +34,9 @@ def check(
     if faults:
         raise typer.Exit(1)
     source = open_source(settings, folder, also=files)
-    wrong, places = failing_examples(source.current), source.places()
+    wrong = failing_examples(source.current)
     for each in wrong:
-        complain(f"{places.get(each.split(' ', 1)[0], folder)}: {each}")
+        complain(f"{each.where or folder}: {each.says}")
     if wrong:
         raise typer.Exit(1)
     page = Page()

@@ -12,8 +12,9 @@ from supervisor.policy.builtin import GIT, HIDDEN, PROTECTED, own_folders
 from supervisor.policy.compiled import Category, CompiledPolicy, GatewayTerms, Spend
 from supervisor.policy.deny_list import DenyList
 from supervisor.policy.kept import Kept
+from supervisor.policy.overriding import merged
 from supervisor.policy.permissions import Permissions
-from supervisor.policy.schema import Entry, PolicyDocument, R
+from supervisor.policy.schema import PolicyDocument
 from supervisor.policy.tool_rules import Answer
 from supervisor.trust.levels import TrustLevel
 
@@ -29,7 +30,7 @@ def compile_policy(
     The folders are absolute paths of the supervisor's own: see `builtin.own_folders`. What no
     document answers is denied (a category at a level, server tools, the cage's network) or
     unlimited (a budget). Raises ConfigurationError if the documents together say too little to
-    decide by.
+    decide by, or one switches off a rule that there isn't.
     """
     tools: dict[str, Category] = {}
     levels = {level: dict.fromkeys(Category, Answer.DENY) for level in TrustLevel}
@@ -55,10 +56,11 @@ def compile_policy(
             where=where,
             remedy="keep the shipped default.yaml in the folder of policies",
         )
-    deny = _merged(document.deny for document in documents)
-    danger = _merged(document.dangerous for document in documents)
+    built_in = {rule.id for rule in (*PROTECTED, *HIDDEN, *own_folders((), ()))}
+    deny = merged("deny", [document.deny for document in documents], built_in=built_in)
+    danger = merged("dangerous", [document.dangerous for document in documents])
     # What a later file says of a tool is asked before what an earlier one says.
-    about_tools = _merged((document.rules for document in documents), later_first=True)
+    about_tools = merged("rules", [document.rules for document in documents], later_first=True)
     own_secret, own_steering = own_folders(secret_folders, steering_folders)
     rules = tuple(entry.rule for entry in deny)
     denied = (*rules, own_secret)
@@ -88,20 +90,6 @@ def compile_policy(
         dangerous_examples=tuple(entry.examples for entry in danger),
         tool_examples=tuple(entry.examples for entry in about_tools),
     )
-
-
-def _merged(
-    parts: Iterable[Sequence[Entry[R]]], *, later_first: bool = False
-) -> tuple[Entry[R], ...]:
-    """The rules of all files by id, each as the last file has it, at its first place."""
-    found: dict[str, Entry[R]] = {}
-    for entries in parts:
-        new = {entry.rule.id: entry for entry in entries}
-        if later_first:
-            found = {**new, **{name: each for name, each in found.items() if name not in new}}
-        else:
-            found.update(new)
-    return tuple(found.values())
 
 
 def _commands(documents: Sequence[PolicyDocument]) -> CommandTable:

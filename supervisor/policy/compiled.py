@@ -50,12 +50,15 @@ class GatewayTerms:
 class Examples:
     """What a rule must deny (or answer, as it says), and what no rule of its kind may.
 
-    Paths for the deny list, commands for dangerous acts, calls for rules about tools.
+    Paths for the deny list, commands for dangerous acts, calls for rules about tools. `deny_at` and
+    `allow_at` say where each stands (`file:line:column field`), if that is known.
     """
 
     rule: str
     deny: tuple[str, ...]
     allow: tuple[str, ...]
+    deny_at: tuple[str, ...] = ()
+    allow_at: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

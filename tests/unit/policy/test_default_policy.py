@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from supervisor.errors import ConfigurationError
 from supervisor.policy.compile import compile_policy
 from supervisor.policy.compiled import Category, Examples
 from supervisor.policy.deny_list import DenyList, DenyRule
@@ -131,15 +132,29 @@ budgets: {turn: {tokens: null, cost_usd: 0.5}}
     assert policy.gateway.session.tokens is not None
 
 
+BUILT_IN = sorted(
+    {rule.id for rule in (*POLICY.protected.rules, *POLICY.hidden.rules)}
+    - {rule.id for rule in POLICY.rules}
+)
+
+
 def test_no_file_can_remove_self_protection() -> None:
     base = read_document("default.yaml", (SHIPPED / "default.yaml").read_bytes())
-    every_id = {rule.id for rule in (*POLICY.protected.rules, *POLICY.hidden.rules)}
-    entries = "".join(f"  - {{id: {each}, reason: switched off}}\n" for each in sorted(every_id))
+    entries = "".join(f"  - {{id: {each}, reason: mine, names: [x]}}\n" for each in BUILT_IN)
     site = read_document("site.yaml", f"version: 1\ndeny:\n{entries}".encode())
     policy = compile_policy([base, site])
     assert policy.protected == compile_policy([base]).protected
     assert policy.protected.match("Chat/sessions.db") is not None
     assert policy.hidden.match(".claude/projects/x.jsonl") is not None
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_switching_off_what_is_built_in_is_an_error_that_says_so(name: str) -> None:
+    base = read_document("default.yaml", (SHIPPED / "default.yaml").read_bytes())
+    text = f"version: 1\ndeny:\n  - {{id: {name}, reason: switched off}}\n"
+    with pytest.raises(ConfigurationError, match="built in") as found:
+        compile_policy([base, read_document("site.yaml", text.encode())])
+    assert (found.value.where or "").startswith("site.yaml:3:10 ")
 
 
 def test_what_no_file_answers_is_denied() -> None:

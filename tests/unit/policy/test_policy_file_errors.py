@@ -3,7 +3,10 @@
 import pytest
 
 from supervisor.errors import ConfigurationError
+from supervisor.policy.compile import compile_policy
+from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.document import DEEPEST_NESTING, LARGEST_FILE, MOST_ALIASES
+from supervisor.policy.examples import failing_examples
 from supervisor.policy.schema import read_document
 
 
@@ -69,6 +72,21 @@ from supervisor.policy.schema import read_document
             "p.yaml:2:32 gateway.server_tools.full",
             "true or false",
         ),
+        (
+            "version: 1\ndeny:\n  - {id: a, reason: r, exceptions: [x]}\n",
+            "p.yaml:3:5 deny[0]",
+            "`names` or `paths` beside `exceptions`",
+        ),
+        (
+            "version: 1\ndangerous:\n  - {id: a, reason: r, folders: [/srv]}\n",
+            "p.yaml:3:5 dangerous[0]",
+            "`acts` beside `folders`",
+        ),
+        (
+            "version: 1\nrules:\n  - {id: a, reason: r, tools: [Read]}\n",
+            "p.yaml:3:5 rules[0]",
+            "`answer` beside `tools`",
+        ),
         ("version: 1\n\tx: 1\n", "p.yaml:2:1", "cannot start any token"),
         ("version: 1\nx: [1\n", "p.yaml:3:1", "expected ',' or ']'"),
     ],
@@ -126,3 +144,76 @@ def test_a_byte_order_mark_and_windows_line_ends_change_nothing() -> None:
     plain = b"version: 1\ndeny:\n  - id: a\n    reason: r\n    names: [x]\n"
     windows = b"\xef\xbb\xbf" + plain.replace(b"\n", b"\r\n")
     assert read_document("p.yaml", windows).deny == read_document("p.yaml", plain).deny
+
+
+FIRST = """version: 1
+deny:
+  - {id: private-keys, reason: r, names: [id_rsa]}
+dangerous:
+  - {id: as-root, reason: r, acts: [escalates]}
+rules:
+  - {id: no-web, reason: r, answer: deny, tools: [WebFetch]}
+tools: {categories: {read: [Read]}}
+gateway: {models: [x]}
+"""
+
+
+def compiled(later: str) -> CompiledPolicy:
+    return compile_policy(
+        [
+            read_document("a.yaml", FIRST.encode()),
+            read_document("b.yaml", f"version: 1\n{later}".encode()),
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("section", "name", "near", "needs"),
+    [
+        ("deny", "privat-keys", "private-keys", "`names` or `paths`"),
+        ("dangerous", "as-rot", "as-root", "`acts`"),
+        ("rules", "no-weeb", "no-web", "`answer`"),
+    ],
+)
+def test_switching_off_a_rule_that_is_not_there_is_an_error_that_names_the_nearest(
+    section: str, name: str, near: str, needs: str
+) -> None:
+    with pytest.raises(ConfigurationError) as found:
+        compiled(f"{section}:\n  - reason: not for us\n    id: {name}\n")
+    assert found.value.where == f"b.yaml:4:9 {section}[0].id"
+    assert found.value.remedy == f"did you mean `{near}`?"
+    with pytest.raises(ConfigurationError) as found:
+        compiled(f"{section}:\n  - {{id: quite-new, reason: r}}\n")
+    assert needs.strip("`") in found.value.message
+    assert needs.strip("`") in (found.value.remedy or "")
+
+
+@pytest.mark.parametrize(
+    ("section", "name"), [("deny", "private-keys"), ("dangerous", "as-root"), ("rules", "no-web")]
+)
+def test_control_a_rule_that_is_there_is_switched_off(section: str, name: str) -> None:
+    on, off = compiled("deny: []"), compiled(f"{section}:\n  - {{id: {name}, reason: not here}}\n")
+    assert on.denied.match("id_rsa") is not None
+    assert (off.denied.match("id_rsa") is None) == (section == "deny")
+    assert len(on.dangerous) - len(off.dangerous) == (section == "dangerous")
+    assert (off.tool_rules[0].answer is None) == (section == "rules")
+
+
+def test_an_example_that_fails_has_the_place_of_the_example() -> None:
+    policy = compiled(
+        "deny:\n  - id: payroll\n    reason: r\n    names: [pay]\n    examples:\n"
+        '      deny: [pay, "nay"]\n      allow:\n        - fine\n        - id_rsa\n'
+        "rules:\n  - id: w\n    reason: r\n    answer: ask\n    tools: [WebSearch]\n"
+        "    examples: {match: [Read], other: [WebSearch]}\n"
+        "dangerous:\n  - id: d\n    reason: r\n    acts: [sends]\n"
+        "    examples: {deny: [ls], allow: [curl http://x]}\n"
+    )
+    failing = {(each.where, each.missed) for each in failing_examples(policy)}
+    assert failing == {
+        ("b.yaml:7:19 deny[0].examples.deny[1]", True),
+        ("b.yaml:10:11 deny[0].examples.allow[1]", False),
+        ("b.yaml:16:24 rules[0].examples.match[0]", True),
+        ("b.yaml:16:39 rules[0].examples.other[0]", False),
+        ("b.yaml:21:23 dangerous[0].examples.deny[0]", True),
+        ("b.yaml:21:36 dangerous[0].examples.allow[0]", False),
+    }
