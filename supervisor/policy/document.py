@@ -9,6 +9,7 @@ from typing import TypeVar
 import yaml
 
 from supervisor.errors import ConfigurationError
+from supervisor.policy.yaml_words import reworded
 
 LARGEST_FILE = 262_144
 """Bytes."""
@@ -157,17 +158,21 @@ def parse_document(file: str, content: bytes) -> Node:
         )
     try:
         text = content.decode("utf-8-sig")
-        _hold_limits(file, text)
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise ConfigurationError("not UTF-8", where=f"{file}:{line}:1") from None
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else f"{file}:1:1"
-        raise ConfigurationError(f"no YAML: {error.problem}", where=where) from None
+        raise ConfigurationError(
+            "expected text in UTF-8", where=f"{file}:{line}:1", remedy="save it as UTF-8"
+        ) from None
+    try:
+        _hold_limits(file, text)
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
-        raise ConfigurationError(f"no YAML: {error}", where=f"{file}:1:1") from None
+        fault = reworded(error, text)
+        raise ConfigurationError(
+            f"expected {fault.expected}",
+            where=f"{file}:{fault.line}:{fault.column}",
+            remedy=fault.remedy,
+        ) from None
     if root is None:
         raise ConfigurationError(
             "the file is empty", where=f"{file}:1:1", remedy="begin it with `version: 1`"
