@@ -3,11 +3,23 @@
 A key that isn't known is refused by name: a misspelt `trustLevel` must not be silently ignored.
 """
 
+import difflib
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
+from pydantic.fields import FieldInfo
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from supervisor.approvals.questions import Given
 from supervisor.events.schema import PermissionRequestEvent, UserQuestionEvent
@@ -22,12 +34,42 @@ Level = Annotated[TrustLevel, BeforeValidator(_lower)]
 """A trust level by its name, whatever the case; any other word is refused."""
 
 
+def _spellings(name: str, field: FieldInfo) -> list[str]:
+    """All that a key may be called, first as it is documented."""
+    alias = field.validation_alias
+    choices = alias.choices if isinstance(alias, AliasChoices) else [alias]
+    return [*(each for each in choices if isinstance(each, str)), name]
+
+
+def _misspelt_keys(given: Mapping[Any, Any], body: type[BaseModel]) -> Iterator[InitErrorDetails]:
+    """A fault for each key that isn't known, but looks like one that is."""
+    spellings = [_spellings(name, field) for name, field in body.model_fields.items()]
+    known = {spelling for each in spellings for spelling in each}
+    for key in given:
+        if isinstance(key, str) and key not in known:
+            near = difflib.get_close_matches(key, [each[0] for each in spellings], n=1)
+            if near:
+                fault = PydanticCustomError(
+                    "extra_forbidden", "there is no such field", {"nearest": near[0]}
+                )
+                yield InitErrorDetails(type=fault, loc=(key,), input=None)
+
+
 class Body(BaseModel):
-    """Base of what a client sends."""
+    """Base of what a client sends. An unknown key is refused with the nearest known one."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=True
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _misspelt(cls, given: Any) -> Any:
+        if isinstance(given, dict):
+            faults = list(_misspelt_keys(given, cls))
+            if faults:
+                raise ValidationError.from_exception_data(cls.__name__, faults)
+        return given
 
 
 class View(BaseModel):

@@ -37,7 +37,8 @@ def say(fault: Mapping[str, Any]) -> str:
     """One fault that pydantic found; the value itself is never repeated."""
     kind, context = str(fault["type"]), fault.get("ctx") or {}
     if kind in _WORDS:
-        return _WORDS[kind]
+        near = context.get("nearest")
+        return f"{_WORDS[kind]}; did you mean `{near}`?" if near else _WORDS[kind]
     if kind in _BOUNDS:
         words, name = _BOUNDS[kind]
         return f"it must be {words} {context.get(name)}"

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from supervisor.errors import ConfigurationError
+from supervisor.errors import ConfigurationError, InvalidRequest
 from supervisor.policy.call import Allow, Deny, Verdict
+from supervisor.policy.document import nearest
 from supervisor.policy.permissions import Permissions
+from supervisor.policy.permissions_reading import read_permissions
 from supervisor.trust.levels import TrustLevel
 
 Want = Literal["allow", "ask", "deny"]
@@ -17,6 +19,9 @@ PLACEHOLDER = "VAULT"
 """Stands in a case for the vault's absolute path."""
 LONGEST_LINE = 4 * 1024 * 1024
 """Characters."""
+
+_NEEDED = ("id", "tool", "input", "trust", "want")
+_KEYS = frozenset({*_NEEDED, "permissions", "cwd", "layout", "family"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,49 +75,83 @@ class Summary:
 def read_cases(where: str, text: str) -> tuple[Case, ...]:
     """The cases of a file, one JSON object a line.
 
-    Raises ConfigurationError with file and line.
+    Raises ConfigurationError with file and line, and the key that is missing or wrong.
     """
     found = []
     for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            if len(line) > LONGEST_LINE:
-                raise ValueError("the line is too long")  # noqa: TRY301
-            found.append(_case(json.loads(line)))
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise ConfigurationError(
-                f"expected a labelled call as JSON: {error}",
-                where=f"{where}:{number}",
-                remedy="each line needs id, tool, input, trust and want",
-            ) from None
+        if line.strip():
+            try:
+                found.append(_case(_object(line)))
+            except InvalidRequest as wrong:
+                raise ConfigurationError(
+                    wrong.message,
+                    where=f"{where}:{number}{wrong.where or ''}",
+                    remedy=wrong.remedy or "each line needs id, tool, input, trust and want",
+                ) from None
     return tuple(found)
 
 
-def _case(entry: Any) -> Case:
-    want = entry["want"]
-    if want not in WANTS:
-        raise ValueError(f"`want` must be one of {', '.join(WANTS)}")
+def _object(line: str) -> dict[str, Any]:
+    """The line's object. The errors' `where` here and below is what comes after the line number."""
+    if len(line) > LONGEST_LINE:
+        raise InvalidRequest(f"expected at most {LONGEST_LINE} characters")
+    try:
+        entry = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise InvalidRequest(
+            f"expected a labelled call as JSON, all of it on this line; {_said(error)}",
+            where=f":{error.colno}",
+        ) from None
+    except RecursionError:
+        raise InvalidRequest("expected JSON that isn't nested so deep") from None
+    if not isinstance(entry, dict):
+        raise InvalidRequest('expected an object (`{"id": …}`)')
+    return entry
+
+
+def _said(error: json.JSONDecodeError) -> str:
+    return error.msg[:1].lower() + error.msg[1:]
+
+
+def _case(entry: Mapping[str, Any]) -> Case:
+    for key in _NEEDED:
+        if key not in entry:
+            unknown = [name for name in entry if name not in _KEYS]
+            near = next((name for name in unknown if nearest(name, (key,))), None)
+            raise InvalidRequest(
+                f"expected the key `{key}`",
+                where=f" {key}",
+                remedy=f"did you mean `{key}` where it says `{near}`?" if near else None,
+            )
     if not isinstance(entry["input"], dict):
-        raise TypeError("`input` must be an object")
-    permissions = entry.get("permissions") or {}
-    bash = permissions.get("bash", [])
+        raise InvalidRequest("expected an object", where=" input")
+    given = entry.get("permissions") or {}
+    if not isinstance(given, dict):
+        raise InvalidRequest("expected an object", where=" permissions")
+    try:
+        permissions = read_permissions({"bash": [], **given})
+    except InvalidRequest as wrong:
+        where = f" permissions.{wrong.where}"
+        raise InvalidRequest(wrong.message, where=where, remedy=wrong.remedy) from None
     return Case(
         id=str(entry["id"]),
         tool=str(entry["tool"]),
         input=entry["input"],
-        level=TrustLevel(entry["trust"]),
-        permissions=Permissions(
-            trust_mode=bool(permissions.get("trust_mode", True)),
-            read=tuple(permissions.get("read", ())),
-            write=tuple(permissions.get("write", ())),
-            bash=bash if isinstance(bash, bool) else tuple(bash),
-        ),
-        want=want,
+        level=TrustLevel(_one_of(entry, "trust", [level.value for level in TrustLevel])),
+        permissions=permissions,
+        want=next(each for each in WANTS if each == _one_of(entry, "want", WANTS)),
         cwd=str(entry.get("cwd", "")),
         layout=str(entry.get("layout", "a")),
         family=str(entry.get("family", "")),
     )
+
+
+def _one_of(entry: Mapping[str, Any], key: str, words: Sequence[str]) -> str:
+    said = entry[key]
+    if said not in words:
+        near = nearest(said, words) if isinstance(said, str) else None
+        raise InvalidRequest(f"expected one of {', '.join(words)}", where=f" {key}", remedy=near)
+    return str(said)
 
 
 def placed(value: Any, vault: str) -> Any:

@@ -274,7 +274,10 @@ async def test_a_question_is_declined_at_once_and_the_agent_is_told(
 async def test_a_wrong_value_is_refused_in_words_of_our_own(world: ApiWorld) -> None:
     cases: tuple[tuple[dict[str, object], str], ...] = (
         ({"message": "x", "trustLevel": "bogus"}, "trustLevel: use one of: full, vault, sandboxed"),
-        ({"message": "x", "trustLevl": "full"}, "trustLevl: there is no such field"),
+        (
+            {"message": "x", "trustLevl": "full"},
+            "trustLevl: there is no such field; did you mean `trustLevel`?",
+        ),
         ({}, "message: it is missing"),
         ({"message": 5}, "message: text is expected"),
         ({"message": ""}, "message: it may not be empty"),

@@ -3,7 +3,10 @@
 import pytest
 from pydantic import ValidationError
 
-from supervisor.api.bodies import ChatBody, TrustBody
+from supervisor.api.bodies import Body, ChatBody, TrustBody
+from supervisor.api.faults import say
+from supervisor.api.permissions import GrantBody
+from supervisor.api.policy import ExplainBody, PermissionsBody
 from supervisor.trust.levels import TrustLevel
 
 
@@ -37,6 +40,38 @@ def test_a_misspelt_key_is_named_and_not_ignored(key: str) -> None:
     with pytest.raises(ValidationError) as refused:
         ChatBody.model_validate({"message": "m", key: "full"})
     assert [error["loc"] for error in refused.value.errors()] == [(key,)]
+
+
+@pytest.mark.parametrize(
+    ("body", "key", "nearest"),
+    [
+        (ChatBody, "trustLvel", "trustLevel"),
+        (ChatBody, "trust_levl", "trustLevel"),
+        (ChatBody, "workspce", "workspace"),
+        (PermissionsBody, "trust_mod", "trustMode"),
+        (PermissionsBody, "reads", "read"),
+        (GrantBody, "expireIn", "expiresIn"),
+    ],
+)
+def test_the_nearest_known_key_is_told(body: type[Body], key: str, nearest: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        body.model_validate({"message": "m", key: "canary"})
+    fault = next(each for each in refused.value.errors() if each["loc"] == (key,))
+    assert say(fault) == f"there is no such field; did you mean `{nearest}`?"
+    assert "canary" not in str(refused.value)
+
+
+def test_a_key_that_is_like_none_is_refused_without_a_guess() -> None:
+    with pytest.raises(ValidationError) as refused:
+        ChatBody.model_validate({"message": "m", "qqqq": 1})
+    assert [say(fault) for fault in refused.value.errors()] == ["there is no such field"]
+
+
+def test_a_misspelt_key_of_a_part_has_its_whole_place() -> None:
+    given = {"tool": "Read", "input": {}, "permissions": {"trustMod": False}}
+    with pytest.raises(ValidationError) as refused:
+        ExplainBody.model_validate(given)
+    assert [error["loc"] for error in refused.value.errors()] == [("permissions", "trustMod")]
 
 
 def test_a_key_in_two_spellings_is_refused_rather_than_one_of_them_dropped() -> None:

@@ -53,13 +53,41 @@ def test_a_vault_of_the_caller_is_left_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["{", "[]", "1", line(want="maybe"), line(trust="none"), line(input=[]), '{"id": 1}'],
+    ("text", "place", "said", "remedy"),
+    [
+        ("{", ":2", "JSON", "each line needs"),
+        ('{"id": }', ":8", "line; expecting value", "each line needs"),
+        ("[]", "", "an object", "each line needs"),
+        ("1", "", "an object", "each line needs"),
+        ("[" * 100_000, "", "nested", "each line needs"),
+        (line(want="maybe"), " want", "one of deny, ask, allow", ""),
+        (line(want="denyy"), " want", "one of deny, ask, allow", "did you mean `deny`?"),
+        (line(trust="sandbox"), " trust", "one of full", "did you mean `sandboxed`?"),
+        (line(trust=["full"]), " trust", "one of full", ""),
+        (line(input=[]), " input", "an object", ""),
+        ('{"id": 1}', " tool", "the key `tool`", "each line needs"),
+        ('{"id": 1, "tol": "Read"}', " tool", "the key `tool`", "`tool` where it says `tol`"),
+        (line(permissions=[1]), " permissions", "an object", ""),
+        (line(permissions={"trust_mod": 1}), " permissions.trust_mod", "there is no", "trust_mode"),
+        (line(permissions={"read": "x"}), " permissions.read", "a list of texts", ""),
+        (line(permissions={"bash": 1}), " permissions.bash", "a list of texts", ""),
+    ],
 )
-def test_a_line_that_is_no_case_is_told_with_its_number(text: str) -> None:
+def test_a_line_that_is_no_case_is_told_with_its_number_and_key(
+    text: str, place: str, said: str, remedy: str
+) -> None:
     with pytest.raises(ConfigurationError) as raised:
         read_cases("cases.jsonl", f"{line()}\n{text}\n")
-    assert raised.value.where == "cases.jsonl:2"
+    assert raised.value.where == f"cases.jsonl:2{place}"
+    assert said in raised.value.message
+    assert remedy in (raised.value.remedy or "")
+
+
+def test_the_permissions_of_a_case_are_read_in_both_spellings() -> None:
+    (one,) = read_cases("c", line(permissions={"trustMode": False, "bash": True}))
+    (other,) = read_cases("c", line(permissions={"trust_mode": False, "bash": True}))
+    assert one.permissions == other.permissions
+    assert not one.permissions.trust_mode
 
 
 def test_the_placeholder_stands_for_the_vault_wherever_it_is() -> None:
