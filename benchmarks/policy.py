@@ -22,8 +22,8 @@ from supervisor.gate.case_vault import make_vault
 from supervisor.gate.cases import HOME, judge
 from supervisor.gate.facts import fetch_facts
 from supervisor.gate.policy_files import PolicySource
-from supervisor.policy.call import Facts, ToolCall
-from supervisor.policy.cases import Case, placed, read_cases, told
+from supervisor.policy.call import Facts, ToolCall, verdict_word
+from supervisor.policy.cases import Case, placed, read_cases
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.decide import decide
 from supervisor.policy.permissions import Permissions
@@ -112,7 +112,7 @@ def decisions(policy: CompiledPolicy, vault: str) -> None:
                 f"{median(decided):,.0f}",
                 f"{percentile(decided, 0.99):,.0f}",
                 f"{median(looked):,.0f}",
-                f"{told(verdict)} ({verdict.rule})",
+                f"{verdict_word(verdict)} ({verdict.rule})",
             )
         )
     loop.close()
@@ -137,7 +137,7 @@ def ours(cases: Sequence[Case], policy: CompiledPolicy, vaults: dict[str, str]) 
             begun = time.perf_counter()
             verdict = runner.run(judge(case, policy, vaults[case.layout]))
             seconds.append(time.perf_counter() - begun)
-            verdicts[case.id] = told(verdict)
+            verdicts[case.id] = verdict_word(verdict)
     return Answers("trustfloor", verdicts, seconds)
 
 

@@ -3,58 +3,29 @@
 `VAULT_PATH`, `PORT` and `ANTHROPIC_API_KEY` are read as well, as earlier clients have it.
 """
 
-import difflib
-import os
-import tempfile
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from supervisor.errors import ConfigurationError
 from supervisor.trust.levels import TrustLevel
-
-PREFIX = "TRUSTFLOOR_"
-_SCRIPTED = "scripted:"
-_OTHER_VARIABLES = frozenset(
-    {
-        # of the clients
-        "TRUSTFLOOR_URL",
-        "TRUSTFLOOR_TOKEN",
-        # of scripts/ and of the tests
-        "TRUSTFLOOR_BASE",
-        "TRUSTFLOOR_CLI",
-        "TRUSTFLOOR_TEST_SEED",
-        # what the supervisor gives to processes of its own
-        "TRUSTFLOOR_API_KEY_FD",
-        "TRUSTFLOOR_INSTANCE",
-        "TRUSTFLOOR_TURN",
-    }
+from supervisor.variables import (
+    DEFAULT_VAULT,
+    SHIPPED_POLICIES,
+    as_named,
+    default_data_dir,
+    default_runtime_dir,
+    own_folder,
+    resolved,
+    spellings,
 )
 
-_SHIPPED_POLICIES = Path(__file__).resolve().parent.parent / "policies"
+_SCRIPTED = "scripted:"
 
 
-def default_data_dir() -> Path:
-    """Where the supervisor keeps what is its own: `$XDG_DATA_HOME/trustfloor` or its default."""
-    base = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
-    return Path(base) / "trustfloor"
-
-
-def default_runtime_dir() -> Path:
-    """Where sockets and turn folders live: short-lived, and a short path, as sockets demand."""
-    if os.geteuid() == 0:
-        return Path("/run/trustfloor")
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    if runtime:
-        return Path(runtime) / "trustfloor"
-    return Path(tempfile.gettempdir()) / f"trustfloor-{os.geteuid()}"
-
-
-def _named(name: str, *others: str) -> AliasChoices:
-    return AliasChoices(f"TRUSTFLOOR_{name.upper()}", name, *others)
+def _named(name: str) -> AliasChoices:
+    return AliasChoices(*spellings(name))
 
 
 class Settings(BaseSettings):
@@ -62,7 +33,7 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(frozen=True, extra="forbid", env_ignore_empty=True)
 
-    vault: Path = Field(Path("sample-vault"), validation_alias=_named("vault", "VAULT_PATH"))
+    vault: Path = Field(DEFAULT_VAULT, validation_alias=_named("vault"))
     """The folder of the person's files; made absolute and resolved."""
     data_dir: Path = Field(default_factory=default_data_dir, validation_alias=_named("data_dir"))
     """Token, instance id, events, audit log and the vault view's store. Mode 0700."""
@@ -70,11 +41,11 @@ class Settings(BaseSettings):
         default_factory=default_runtime_dir, validation_alias=_named("runtime_dir")
     )
     """Per-turn folders and sockets. Mode 0700; keep it short."""
-    policies: Path = Field(_SHIPPED_POLICIES, validation_alias=_named("policies"))
+    policies: Path = Field(SHIPPED_POLICIES, validation_alias=_named("policies"))
     """The folder of policy files."""
 
     host: str = Field("127.0.0.1", validation_alias=_named("host"))
-    port: int = Field(3333, ge=0, le=65535, validation_alias=_named("port", "PORT"))
+    port: int = Field(3333, ge=0, le=65535, validation_alias=_named("port"))
     """0 takes a free one."""
     allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         (), validation_alias=_named("allowed_hosts")
@@ -85,7 +56,7 @@ class Settings(BaseSettings):
     """The server's own trust floor."""
     model: str | None = Field(None, validation_alias=_named("model"))
     """`scripted:FILE` for the scripted model; otherwise the real API and, if given, this model."""
-    api_key: SecretStr | None = Field(None, validation_alias=_named("api_key", "ANTHROPIC_API_KEY"))
+    api_key: SecretStr | None = Field(None, validation_alias=_named("api_key"))
     api_url: str = Field("https://api.anthropic.com", validation_alias=_named("api_url"))
 
     engine_socket: Path = Field(
@@ -114,20 +85,17 @@ class Settings(BaseSettings):
     @field_validator("vault", mode="after")
     @classmethod
     def _resolved(cls, path: Path) -> Path:
-        return path.expanduser().resolve()
+        return resolved(path)
 
     @field_validator("policies", mode="after")
     @classmethod
     def _as_named(cls, path: Path) -> Path:
-        # Links stay: one that is set anew is another set of policies.
-        return path.expanduser().absolute()
+        return as_named(path)
 
     @field_validator("data_dir", "runtime_dir", mode="after")
     @classmethod
     def _own_folder(cls, path: Path) -> Path:
-        # The last step is kept as it is: whether it is a link is judged before it is used.
-        whole = path.expanduser().absolute()
-        return whole.resolve() if whole.name == ".." else whole.parent.resolve() / whole.name
+        return own_folder(path)
 
     @field_validator("allowed_hosts", mode="before")
     @classmethod
@@ -170,26 +138,3 @@ class Settings(BaseSettings):
             if path.is_relative_to(here):
                 return str(there / path.relative_to(here))
         return str(path)
-
-
-def known_variables() -> frozenset[str]:
-    """Every variable of ours: a setting, a client's, or one for our own processes."""
-    return _OTHER_VARIABLES | {PREFIX + name.upper() for name in Settings.model_fields}
-
-
-def check_variables(names: Iterable[str]) -> None:
-    """Refuse a variable that begins like ours and is none: a misspelt floor is no floor.
-
-    Raises ConfigurationError, naming the nearest known one.
-    """
-    known = known_variables()
-    for name in sorted(names):
-        if name.startswith(PREFIX) and name not in known:
-            nearest = difflib.get_close_matches(name, known, n=1)
-            raise ConfigurationError(
-                f"there is no setting {name}",
-                where=name,
-                remedy=f"did you mean {nearest[0]}?"
-                if nearest
-                else "unset it; docs/operations.md lists the settings",
-            )

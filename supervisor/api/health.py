@@ -1,6 +1,5 @@
 """Is it alive (for anyone who reaches the port), and can it do its work (for its owner)."""
 
-import importlib.metadata
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import PurePath
@@ -17,17 +16,10 @@ from supervisor.api.bodies import (
 )
 from supervisor.api.parts import Supervisor
 from supervisor.gate.policy_files import PolicySource
+from supervisor.observability.health import version
 from supervisor.policy.fault import PolicyFault
 
 router = APIRouter(tags=["health"])
-
-
-def version() -> str:
-    """The installed version of this program."""
-    try:
-        return importlib.metadata.version("trustfloor")
-    except importlib.metadata.PackageNotFoundError:  # run from a source tree
-        return "0+source"
 
 
 @router.get("/health")

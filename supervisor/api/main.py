@@ -28,6 +28,7 @@ from supervisor.api.parts import Parts
 from supervisor.api.problems import MEDIA_TYPE, speak_problems
 from supervisor.api.sse import HEARTBEAT_SECONDS
 from supervisor.events.schema import AnyEvent
+from supervisor.observability.health import version
 from supervisor.observability.logs import fields
 
 _log = logging.getLogger(__name__)
@@ -75,7 +76,7 @@ def make_routes() -> FastAPI:
     """The routes without a supervisor behind them: enough to describe them."""
     app = FastAPI(
         title="Trustfloor",
-        version=health.version(),
+        version=version(),
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/openapi.json",

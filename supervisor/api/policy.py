@@ -1,16 +1,14 @@
 """The policy in force: its rules, what is wrong with its files, why a call is judged as it is."""
 
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import orjson
 from fastapi import APIRouter
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from supervisor.api.bodies import Body, Level, PolicyFaultView, View
-from supervisor.api.faults import say
 from supervisor.api.health import policy_health
 from supervisor.api.parts import Supervisor
 from supervisor.errors import InvalidRequest
@@ -147,17 +145,6 @@ class ExplanationView(View):
 def explanation_view(explanation: Explanation) -> ExplanationView:
     """The explanation as clients get it."""
     return ExplanationView.model_validate(explanation, from_attributes=True)
-
-
-def permissions_of(given: Mapping[str, Any]) -> Permissions:
-    """A session's permissions, from JSON. Raises InvalidRequest, naming the field."""
-    try:
-        body = PermissionsBody.model_validate(dict(given))
-    except ValidationError as error:
-        fault = error.errors(include_input=False, include_url=False)[0]
-        where = ".".join(map(str, fault["loc"]))
-        raise InvalidRequest(say(fault), where=where) from None
-    return Permissions(**body.model_dump())
 
 
 @router.get("")

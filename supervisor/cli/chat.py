@@ -19,8 +19,8 @@ from supervisor.cli.ctrl_c import CtrlC
 from supervisor.cli.keyboard import Keyboard
 from supervisor.cli.render import Screen
 from supervisor.errors import TrustfloorError
-from supervisor.settings import default_data_dir
 from supervisor.trust.levels import TrustLevel
+from supervisor.variables import default_data_dir
 
 _LEFT = 130  # what a shell reports for a command that Ctrl-C ended
 

@@ -20,7 +20,7 @@ from rich.text import Text
 
 from supervisor.api.faults import say
 from supervisor.cli.client import DEFAULT_URL
-from supervisor.cli.render import neutral
+from supervisor.cli.neutral import neutral
 from supervisor.observability.health import Check
 from supervisor.policy.fault import PolicyFault
 from supervisor.readiness import readiness

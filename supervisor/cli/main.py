@@ -37,7 +37,7 @@ app = typer.Typer(
 
 def _tell_version(wanted: bool) -> None:
     if wanted:
-        from supervisor.api.health import version  # noqa: PLC0415 - it brings a web framework along
+        from supervisor.observability.health import version  # noqa: PLC0415 - as the commands
 
         typer.echo(f"trustfloor {version()}")
         raise typer.Exit
@@ -55,7 +55,7 @@ def _trustfloor(
 ) -> None:
     """Run AI agents at a trust level that the kernel holds."""
     from supervisor.errors import ConfigurationError  # noqa: PLC0415 - as the commands themselves
-    from supervisor.settings import check_variables  # noqa: PLC0415
+    from supervisor.variables import check_variables  # noqa: PLC0415
 
     try:
         check_variables(os.environ)

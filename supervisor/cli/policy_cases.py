@@ -11,7 +11,7 @@ from supervisor.cli.policy_sources import (
     complain,
     fail,
     open_source,
-    read_settings,
+    read_folders,
     write_json,
 )
 from supervisor.errors import TrustfloorError
@@ -41,7 +41,7 @@ def run_tests(
     No command is run. `want: ask` is met by ask or deny. Exit status 0 if all is right, 1 if not,
     2 if the cases can't be read.
     """
-    source = open_source(read_settings(), policies)
+    source = open_source(read_folders(), policies)
     wrong = failing_examples(source.current)
     for each in wrong:
         complain(f"{each.where or source.folder}: {each.says}")

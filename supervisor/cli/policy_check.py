@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from supervisor.cli.policy_sources import Page, complain, complain_of, open_source, read_settings
+from supervisor.cli.policy_sources import Page, complain, complain_of, open_source, read_folders
 from supervisor.errors import ConfigurationError
 from supervisor.gate.policy_files import PolicySource, policy_files, read_file
 from supervisor.policy.examples import failing_examples
@@ -24,16 +24,16 @@ def check(
     One file is laid over those of TRUSTFLOOR_POLICIES, as it would be in their folder. Exit status
     1 if something is wrong: a mistake, or an example of a rule that doesn't hold.
     """
-    settings = read_settings()
+    named = read_folders()
     alone = path is not None and not path.is_dir()
-    folder = settings.policies if path is None or alone else path
+    folder = named.policies if path is None or alone else path
     files = (path,) if path is not None and alone else ()
     faults = list(_faults(files or _in(folder)))
     for fault in faults:
         complain_of(fault)
     if faults:
         raise typer.Exit(1)
-    source = open_source(settings, folder, also=files)
+    source = open_source(named, folder, also=files)
     wrong = failing_examples(source.current)
     for each in wrong:
         complain(f"{each.where or folder}: {each.says}")

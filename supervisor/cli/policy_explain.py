@@ -8,14 +8,13 @@ from typing import Annotated, Any
 import orjson
 import typer
 
-from supervisor.api.policy import explanation_view, permissions_of
 from supervisor.cli.choices import choice
 from supervisor.cli.policy_sources import (
     Page,
     complain,
     fail,
     open_source,
-    read_settings,
+    read_folders,
     write_json,
 )
 from supervisor.errors import InvalidRequest
@@ -23,6 +22,7 @@ from supervisor.gate.explaining import Asked, explain_call
 from supervisor.policy.call import ToolCall
 from supervisor.policy.compiled import Category
 from supervisor.policy.explain import Explanation, ShownEffect, ShownPath
+from supervisor.policy.permissions_reading import read_permissions
 from supervisor.trust.levels import TrustLevel
 
 _STYLES = {"allow": "bold green", "ask": "bold yellow", "deny": "bold red"}
@@ -58,15 +58,15 @@ def explain(  # noqa: PLR0913 - each is an option of the command
     status 0 whatever the verdict is, 1 if the policy files are broken, 2 if the call makes no
     sense.
     """
-    settings = read_settings()
-    source = open_source(settings, policies)
+    named = read_folders()
+    source = open_source(named, policies)
     policy = source.current
-    place = str((vault or settings.vault).expanduser().resolve())
+    place = str((vault or named.vault).expanduser().resolve())
     if not Path(place).is_dir():
         complain("the vault is not a folder", place, "give one with --vault or VAULT_PATH")
         raise typer.Exit(2)
     try:
-        allowed = None if permissions is None else permissions_of(_json(permissions))
+        allowed = None if permissions is None else read_permissions(_json(permissions))
         call = ToolCall(
             tool=tool,
             input=_input(input, policy.category(tool)),
@@ -82,7 +82,7 @@ def explain(  # noqa: PLR0913 - each is an option of the command
         explain_call(Asked(call, policy, place, allowed, source.places(), time.time()))
     )
     if as_json:
-        write_json(explanation_view(explanation).model_dump(mode="json", by_alias=True))
+        write_json(explanation.document())
         return
     _show(explanation, Page())
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import orjson
 import typer
 
-from supervisor.cli.policy_sources import Page, complain, open_source, read_settings, write_json
+from supervisor.cli.policy_sources import Page, complain, open_source, read_folders, write_json
 from supervisor.gate.recorded import RecordedDecisions
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.replay import Flip, Recorded, Replay, flips_by_rule, replayed
@@ -60,9 +60,9 @@ def replay(
     Nothing is run and no file of the vault is looked at: facts, grants and time are as they were
     recorded. Exit status 0 whatever flips, 1 if a file is broken or the audit log was changed.
     """
-    settings = read_settings()
-    source = open_source(settings, policies, also=(candidate,))
-    decisions = RecordedDecisions(audit or settings.data_dir / "audit.jsonl", since)
+    named = read_folders()
+    source = open_source(named, policies, also=(candidate,))
+    decisions = RecordedDecisions(audit or named.data_dir / "audit.jsonl", since)
     asks: list[Recorded] = []
     try:
         found = replayed(_keeping_asks(decisions, asks), source.current)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from supervisor.cli.policy_sources import Page, open_source, read_settings, write_json
+from supervisor.cli.policy_sources import Page, open_source, read_folders, write_json
 from supervisor.errors import ConfigurationError
 from supervisor.policy.fault import PolicyFault
 
@@ -21,7 +21,7 @@ def show(
 
     Exit status 1 if the files are no policy.
     """
-    source = open_source(read_settings(), policies)
+    source = open_source(read_folders(), policies)
     policy = source.current
     levels = {
         level.value: {category.value: answer.value for category, answer in answers.items()}

@@ -1,43 +1,37 @@
-"""What the `policy` commands begin with: the settings, the files, and how mistakes are told."""
+"""What the `policy` commands begin with: the folders, the files, and how mistakes are told."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
 import orjson
 import typer
-from pydantic import ValidationError
 from rich.console import Console
 from rich.text import Text
 
-from supervisor.api.faults import say
-from supervisor.cli.render import neutral
+from supervisor.cli.neutral import neutral
 from supervisor.errors import ConfigurationError, TrustfloorError
 from supervisor.gate.policy_files import PolicySource
 from supervisor.policy.fault import PolicyFault
-from supervisor.settings import Settings
+from supervisor.variables import Folders, folders
 
 
-def read_settings() -> Settings:
-    """The settings from the environment; ends the command with status 2 if one makes no sense."""
-    try:
-        return Settings()
-    except ValidationError as error:
-        for fault in error.errors(include_input=False, include_url=False):
-            complain(f"{'.'.join(map(str, fault['loc']))}: {say(fault)}")
-        raise typer.Exit(2) from None
+def read_folders() -> Folders:
+    """The folders that the environment names."""
+    return folders(os.environ)
 
 
 def open_source(
-    settings: Settings, folder: Path | None = None, also: tuple[Path, ...] = ()
+    named: Folders, folder: Path | None = None, also: tuple[Path, ...] = ()
 ) -> PolicySource:
-    """The files of a folder (else the settings'), with more laid over them.
+    """The files of a folder (else of the one that is named), with more laid over them.
 
     Ends the command with status 1, and says where the mistake is.
     """
-    own = (settings.data_dir, settings.runtime_dir)
+    own = (named.data_dir, named.runtime_dir)
     try:
-        return PolicySource((folder or settings.policies).absolute(), own=own, also=also)
+        return PolicySource((folder or named.policies).absolute(), own=own, also=also)
     except ConfigurationError as error:
         fail(error)
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from supervisor.events.redact import Redactor
 from supervisor.events.size import is_light
 from supervisor.gate.gate import INLINE_CHARS, LONGEST_REASON, Decided
-from supervisor.policy.call import Allow, Deny, Verdict
+from supervisor.policy.call import Deny, verdict_word
 from supervisor.policy.canonical import VERSION, Input, canonical
 from supervisor.storage import json_line
 
@@ -47,9 +47,9 @@ def decision_entry(decided: Decided, redactor: Redactor) -> Mapping[str, Any]:
         "level": decided.call.level.value,
         "agent": decided.call.agent,
         "policy": decided.policy_hash,
-        "said": _word(decided.policy_verdict),
+        "said": verdict_word(decided.policy_verdict),
         "saidRule": decided.policy_verdict.rule,
-        "verdict": _word(verdict),
+        "verdict": verdict_word(verdict),
         "rule": verdict.rule,
         "reason": verdict.reason[:LONGEST_REASON],
         "request": decided.request_id,
@@ -61,12 +61,6 @@ def decision_entry(decided: Decided, redactor: Redactor) -> Mapping[str, Any]:
         body["canonical"] = _bounded(decided)
     redacted = redactor.apply(body)
     return redacted if isinstance(redacted, dict) else {}
-
-
-def _word(verdict: Verdict) -> str:
-    if isinstance(verdict, Allow):
-        return "allow"
-    return "deny" if isinstance(verdict, Deny) else "ask"
 
 
 def _bounded(decided: Decided) -> Mapping[str, Any]:

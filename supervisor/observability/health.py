@@ -1,6 +1,15 @@
 """What can be said of a supervisor's health: checks that say what to do, and what is left over."""
 
+import importlib.metadata
 from dataclasses import dataclass, field
+
+
+def version() -> str:
+    """The installed version of this program."""
+    try:
+        return importlib.metadata.version("trustfloor")
+    except importlib.metadata.PackageNotFoundError:  # run from a source tree
+        return "0+source"
 
 
 @dataclass(frozen=True, slots=True)

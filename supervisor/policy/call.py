@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from supervisor.trust.levels import TrustLevel
 
@@ -129,3 +129,12 @@ class Ask:
 
 
 Verdict = Allow | Deny | Ask
+
+Word = Literal["allow", "ask", "deny"]
+
+
+def verdict_word(verdict: Verdict) -> Word:
+    """The verdict in a word."""
+    if isinstance(verdict, Allow):
+        return "allow"
+    return "deny" if isinstance(verdict, Deny) else "ask"

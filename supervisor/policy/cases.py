@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from supervisor.errors import ConfigurationError, InvalidRequest
-from supervisor.policy.call import Allow, Deny, Verdict
+from supervisor.policy.call import Verdict, verdict_word
 from supervisor.policy.document import nearest
 from supervisor.policy.permissions import Permissions
 from supervisor.policy.permissions_reading import read_permissions
@@ -163,13 +163,6 @@ def placed(value: Any, vault: str) -> Any:
     return [placed(each, vault) for each in value] if isinstance(value, list) else value
 
 
-def told(verdict: Verdict) -> Want:
-    """The verdict as a label."""
-    if isinstance(verdict, Allow):
-        return "allow"
-    return "deny" if isinstance(verdict, Deny) else "ask"
-
-
 def is_right(want: Want, got: Want) -> bool:
     """Whether a verdict meets a label."""
     return got == want or (want == "ask" and got == "deny")
@@ -180,7 +173,7 @@ def summarise(judged: Sequence[tuple[Case, Verdict]]) -> Summary:
     total, right = Counter[Want](), Counter[Want]()
     wrong = []
     for case, verdict in judged:
-        got = told(verdict)
+        got = verdict_word(verdict)
         total[case.want] += 1
         if is_right(case.want, got):
             right[case.want] += 1

@@ -18,6 +18,9 @@ DEEPEST_NESTING = 12
 LONGEST_LIST = 2_000
 
 T = TypeVar("T")
+_Loader = type[yaml.SafeLoader] | type[yaml.CSafeLoader]
+_FAST: _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""libyaml's, where it was built with it; what it finds wrong is said by the other one."""
 _STARTS = (yaml.SequenceStartEvent, yaml.MappingStartEvent)
 _ENDS = (yaml.SequenceEndEvent, yaml.MappingEndEvent)
 
@@ -164,8 +167,10 @@ def parse_document(file: str, content: bytes) -> Node:
             "expected text in UTF-8", where=f"{file}:{line}:1", remedy="save it as UTF-8"
         ) from None
     try:
-        _hold_limits(file, text)
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        try:
+            root = _composed(file, text, _FAST)
+        except yaml.YAMLError:
+            root = _composed(file, text, yaml.SafeLoader)
     except yaml.YAMLError as error:
         fault = reworded(error, text)
         raise ConfigurationError(
@@ -180,10 +185,15 @@ def parse_document(file: str, content: bytes) -> Node:
     return Node(file, "", root)
 
 
-def _hold_limits(file: str, text: str) -> None:
+def _composed(file: str, text: str, loader: _Loader) -> yaml.Node | None:
+    _hold_limits(file, text, loader)
+    return yaml.compose(text, Loader=loader)
+
+
+def _hold_limits(file: str, text: str, loader: _Loader) -> None:
     """Before anything is built: an alias can stand for a tree of aliases that stand for trees."""
     aliases = depth = 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+    for event in yaml.parse(text, Loader=loader):
         aliases += isinstance(event, yaml.AliasEvent)
         depth += isinstance(event, _STARTS) - isinstance(event, _ENDS)
         if aliases > MOST_ALIASES or depth > DEEPEST_NESTING:

@@ -1,16 +1,15 @@
 """How a call was understood, which rule decided and why: for a person who asks about a decision."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final, Protocol
 
 from supervisor.policy.bash.effect import Act, Analysis, Effect
 from supervisor.policy.bash.invocation import Part
 from supervisor.policy.bash.value import HOLE, Value
-from supervisor.policy.call import Ask, Facts, PathFact, ToolCall, Verdict
+from supervisor.policy.call import Ask, Facts, PathFact, ToolCall, Verdict, verdict_word
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.permissions import GrantKind
-from supervisor.policy.replay import verdict_word
 from supervisor.policy.wanted import COMMAND_FIELDS
 from supervisor.policy.wants import Wants
 
@@ -109,6 +108,21 @@ class Explanation:
     addresses: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     suggestions: tuple[ShownSuggestion, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """As JSON, with the names that the API has."""
+        return {_camel(key): _plain(value) for key, value in asdict(self).items()}
+
+
+def _camel(key: str) -> str:
+    first, *rest = key.split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_camel(key): _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, tuple) else value
 
 
 def explain(  # noqa: PLR0913  (all that a decision depended on, and what came of it)

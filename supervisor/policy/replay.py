@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
-from supervisor.policy.call import Allow, Deny, Facts, PathFact, Verdict
+from supervisor.policy.call import Allow, Facts, PathFact, Verdict, verdict_word
 from supervisor.policy.canonical import Input, restore
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.decide import decide
@@ -164,13 +164,6 @@ def earlier_prompts(offer: Offer, records: Iterable[Recorded], policy: CompiledP
             known[key] = would_cover(offer, record.input, policy)
         covered += known[key]
     return covered
-
-
-def verdict_word(verdict: Verdict) -> str:
-    """`allow`, `deny` or `ask`."""
-    if isinstance(verdict, Allow):
-        return "allow"
-    return "deny" if isinstance(verdict, Deny) else "ask"
 
 
 def same_call(input: Input) -> str:

@@ -21,6 +21,8 @@ LEVELS = tuple(level.value for level in TrustLevel)
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}\Z")
 _TOOL = re.compile(r"[A-Za-z0-9_.:-]+\*?\Z")
 _HOST = re.compile(r"(?:\*|(?:\*\.)?[^\s/@*]+)\Z")
+_SIMPLE = re.compile(r"[\w./*?~ @,+=-]*")
+"""Globs in which nothing can be wrong."""
 _KINDS = tuple(kind for kind in Kind if kind is not Kind.UNSEEN)
 
 _NARROWER = ("recursive", "severe", "folders", "paths", "kinds", "hosts")
@@ -197,6 +199,8 @@ def tool_name(node: Node) -> str:
 
 def is_glob(text: str) -> bool:
     """Whether it can be read as a glob."""
+    if _SIMPLE.fullmatch(text):
+        return True
     try:
         for source in wcglob.translate(text, flags=wcglob.GLOBSTAR | wcglob.DOTGLOB)[0]:
             re.compile(source)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from supervisor.cli.main import COMMANDS
-from supervisor.settings import _OTHER_VARIABLES, Settings
+from supervisor.settings import Settings
+from supervisor.variables import _OTHER_VARIABLES
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "supervisor").rglob("*.py"))

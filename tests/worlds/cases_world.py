@@ -11,8 +11,8 @@ from typing import Any
 
 from supervisor.gate.case_vault import make_vault
 from supervisor.gate.cases import judge
-from supervisor.policy.call import Verdict
-from supervisor.policy.cases import Case, Want, told
+from supervisor.policy.call import Verdict, verdict_word
+from supervisor.policy.cases import Case, Want
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.permissions import Permissions
 from supervisor.trust.levels import TrustLevel
@@ -50,7 +50,7 @@ def answer(
     tool: str, input: Mapping[str, Any], *, level: TrustLevel = TrustLevel.VAULT, **more: Any
 ) -> Want:
     """The verdict as one word."""
-    return told(verdict_of(tool, input, level=level, **more))
+    return verdict_word(verdict_of(tool, input, level=level, **more))
 
 
 def bash(command: str, *, level: TrustLevel = TrustLevel.FULL, **more: Any) -> Want:

@@ -6,7 +6,7 @@ from typing import Final, TextIO
 from rich.console import Console
 from rich.text import Text
 
-from supervisor.cli.render import neutral
+from supervisor.cli.neutral import neutral
 from supervisor.cli.tour.claims import Act, Claim, shortened
 from supervisor.errors import TrustfloorError
 

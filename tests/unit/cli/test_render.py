@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.cli.client import Heard
-from supervisor.cli.render import Screen, neutral
+from supervisor.cli.neutral import neutral
+from supervisor.cli.render import Screen
 
 OBEYED = (
     "\x1b]0;title\x07",

@@ -1,14 +1,52 @@
 """A variable that begins like ours and is none is refused, so that no misspelt floor is ignored."""
 
+import os
+
 import pytest
 
 from supervisor.errors import ConfigurationError
-from supervisor.settings import Settings, check_variables, known_variables
+from supervisor.settings import Settings
+from supervisor.variables import SETTINGS, check_variables, folders, known_variables, spellings
+
+_FOLDERS = {
+    each.lower()
+    for setting in ("vault", "policies", "data_dir", "runtime_dir")
+    for each in spellings(setting)
+} | {"xdg_data_home"}
 
 
 def test_every_known_name_and_everything_of_others_passes() -> None:
     check_variables([*known_variables(), "PATH", "VAULT_PATH", "ANTHROPIC_API_KEY", "TRUST"])
-    assert {f"TRUSTFLOOR_{name.upper()}" for name in Settings.model_fields} <= known_variables()
+    assert {f"TRUSTFLOOR_{name.upper()}" for name in SETTINGS} <= known_variables()
+
+
+def test_the_table_of_names_has_every_setting() -> None:
+    assert set(SETTINGS) == set(Settings.model_fields)
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {},
+        {"TRUSTFLOOR_VAULT": "~/v", "TRUSTFLOOR_POLICIES": "p", "TRUSTFLOOR_DATA_DIR": "~/d/.."},
+        {"VAULT_PATH": "/v", "TRUSTFLOOR_RUNTIME_DIR": "r"},
+        {"VAULT_PATH": "/v", "TRUSTFLOOR_VAULT": "/w", "trustfloor_policies": "/p"},
+        {"TRUSTFLOOR_VAULT": "", "VAULT_PATH": "/v", "XDG_DATA_HOME": "/x", "vault": "/u"},
+    ],
+    ids=str,
+)
+def test_the_folders_are_those_that_a_supervisor_would_have(
+    variables: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in os.environ if name.lower() in _FOLDERS]:
+        monkeypatch.delenv(name)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    found, settings = folders(os.environ), Settings()
+    assert found.vault == settings.vault
+    assert found.policies == settings.policies
+    assert found.data_dir == settings.data_dir
+    assert found.runtime_dir == settings.runtime_dir
 
 
 @pytest.mark.parametrize(

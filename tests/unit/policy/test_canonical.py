@@ -8,9 +8,10 @@ import pytest
 
 from supervisor.events.redact import Redactor
 from supervisor.gate.audit_entries import LARGEST_INPUT, decision_entry
+from supervisor.policy.call import verdict_word
 from supervisor.policy.canonical import VERSION, restore
 from supervisor.policy.permissions import Grant, GrantKind, GrantScope, Permissions
-from supervisor.policy.replay import decide_again, verdict_word
+from supervisor.policy.replay import decide_again
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.decisions import UNTRUSTED, decided, entry_of
 from tests.worlds.policy_world import make_vault, shipped_policy

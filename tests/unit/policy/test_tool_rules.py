@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from supervisor.policy.call import Facts, ToolCall
-from supervisor.policy.cases import Want, told
+from supervisor.policy.call import Facts, ToolCall, verdict_word
+from supervisor.policy.cases import Want
 from supervisor.policy.compile import compile_policy
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.decide import decide
@@ -29,7 +29,7 @@ def policy(*texts: str) -> CompiledPolicy:
 
 def verdict(made: CompiledPolicy, tool: str, **given: Any) -> Want:
     call = ToolCall(tool, given, "t", VAULT, "/v", "/v")
-    return told(decide(call, Facts(), made))
+    return verdict_word(decide(call, Facts(), made))
 
 
 NO_WEB = "- {id: a, reason: not here, answer: deny, tools: [WebFetch]}\n"
@@ -106,7 +106,7 @@ def test_a_denial_beats_a_grant_and_a_question_is_answered_by_one() -> None:
     def with_grant(made: CompiledPolicy) -> Want:
         grant = Grant("g", GrantScope.SESSION, GrantKind.TOOL, "mcp__db__query", VAULT)
         call = ToolCall("mcp__db__query", {}, "t", VAULT, "/v", "/v")
-        return told(decide(call, Facts(), made, Permissions(grants=(grant,))))
+        return verdict_word(decide(call, Facts(), made, Permissions(grants=(grant,))))
 
     assert (
         with_grant(policy("- {id: a, reason: not here, answer: deny, servers: [db]}\n")) == "deny"
