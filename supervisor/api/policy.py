@@ -25,12 +25,18 @@ router = APIRouter(prefix="/policy", tags=["policy"])
 
 
 class RuleView(View):
-    """A rule of a file, and where it stands."""
+    """A rule of a file, and where it stands.
+
+    `off`: it switches off the rule of its id; `overrides` are the places of earlier ones of that
+    id, the latest first.
+    """
 
     kind: str
     id: str
     reason: str
     where: str
+    off: bool
+    overrides: tuple[str, ...]
 
 
 class BuiltInView(View):

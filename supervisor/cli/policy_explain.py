@@ -20,8 +20,8 @@ from supervisor.cli.policy_sources import (
 from supervisor.errors import InvalidRequest
 from supervisor.gate.explaining import Asked, explain_call
 from supervisor.policy.call import ToolCall
-from supervisor.policy.compiled import Category
-from supervisor.policy.explain import Explanation, ShownEffect, ShownPath
+from supervisor.policy.compiled import Category, CompiledPolicy
+from supervisor.policy.explain import Explanation, ShownEffect, ShownPath, nearest_tool
 from supervisor.policy.permissions_reading import read_permissions
 from supervisor.trust.levels import TrustLevel
 
@@ -69,7 +69,7 @@ def explain(  # noqa: PLR0913 - each is an option of the command
         allowed = None if permissions is None else read_permissions(_json(permissions))
         call = ToolCall(
             tool=tool,
-            input=_input(input, policy.category(tool)),
+            input=_input(input, tool, policy),
             tool_use_id="explain",
             level=trust,
             as_seen_vault=place,
@@ -87,7 +87,8 @@ def explain(  # noqa: PLR0913 - each is an option of the command
     _show(explanation, Page())
 
 
-def _input(text: str, category: Category) -> dict[str, Any]:
+def _input(text: str, tool: str, policy: CompiledPolicy) -> dict[str, Any]:
+    category = policy.category(tool)
     if text.lstrip().startswith("{") and category is not Category.SHELL:
         return _json(text)
     if category is Category.SHELL:
@@ -99,8 +100,11 @@ def _input(text: str, category: Category) -> dict[str, Any]:
         return {"pattern": text}
     if category is Category.WEB:
         return {"url": text}
+    near = nearest_tool(tool, policy)
     raise InvalidRequest(
-        "the input of this tool must be given as JSON", where=text[:200], remedy="e.g. '{}'"
+        "the input of this tool must be given as JSON",
+        where=text[:200],
+        remedy=f"did you mean the tool `{near}`?" if near else "e.g. '{}'",
     )
 
 

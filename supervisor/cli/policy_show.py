@@ -1,5 +1,6 @@
 """`trustfloor policy show`: the rules that the policy files make, and where each stands."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -8,6 +9,7 @@ import typer
 
 from supervisor.cli.policy_sources import Page, open_source, read_folders, write_json
 from supervisor.errors import ConfigurationError
+from supervisor.gate.policy_files import RulePlace
 from supervisor.policy.fault import PolicyFault
 
 
@@ -17,7 +19,9 @@ def show(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """List the rules in the order of their files, after overrides, with what is built in.
+    """List the rules in the order of their files, with what is built in.
+
+    A rule that a later file replaces or switches off says so, and which.
 
     Exit status 1 if the files are no policy.
     """
@@ -47,11 +51,33 @@ def show(
         page.line(f"  {built_in.id}: {built_in.reason}")
     for name in source.files:
         page.line(name, "bold")
-        for rule in source.rules:
-            place = PolicyFault.of(ConfigurationError(rule.reason, where=rule.where))
-            if place.file == name:
-                page.line(f"  {rule.kind} {rule.id} (line {place.line}): {rule.reason}")
+        for _line, text, counts in sorted(_lines_of(name, source.rules)):
+            page.line(f"  {text}", "" if counts else "dim")
     page.line("by category", "bold")
     for level, answers in levels.items():
         told = ", ".join(f"{category} {answer}" for category, answer in answers.items())
         page.line(f"  {level}: {told}")
+
+
+def _lines_of(file: str, rules: Sequence[RulePlace]) -> Iterator[tuple[int, str, bool]]:
+    """What is told of the rules of one file: line, text, and whether the rule counts."""
+    for rule in rules:
+        last, *earlier = (_place(where) for where in (rule.where, *rule.overrides))
+        if last.file == file:
+            what = "switches off" if rule.off else "in place of"
+            instead = f" ({what} {_short(earlier[0])})" if earlier else ""
+            head = f"{rule.kind} {rule.id} (line {last.line})"
+            yield last.line or 0, f"{head}: {rule.reason}{instead}", not rule.off
+        by = f"{'off' if rule.off else 'replaced'} (by {_short(last)})"
+        for place in earlier:
+            if place.file == file:
+                head = f"{rule.kind} {rule.id} (line {place.line})"
+                yield place.line or 0, f"{head}: {by}", False
+
+
+def _place(where: str) -> PolicyFault:
+    return PolicyFault.of(ConfigurationError("", where=where))
+
+
+def _short(place: PolicyFault) -> str:
+    return f"{place.file}:{place.line}"

@@ -29,12 +29,18 @@ class PolicyFile:
 
 @dataclass(frozen=True, slots=True)
 class RulePlace:
-    """A rule of a file: the section it is in, and where it stands (`file:line:column field`)."""
+    """A rule of a file: the section it is in, and where it stands (`file:line:column field`).
+
+    `off`: it switches off the rule of its id; `overrides` are the places of earlier ones of that
+    id, the latest first.
+    """
 
     kind: str
     id: str
     reason: str
     where: str
+    off: bool = False
+    overrides: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +204,11 @@ def _rules(documents: Iterable[PolicyDocument]) -> tuple[RulePlace, ...]:
             ("rules", document.rules),
         ):
             for entry in entries:
-                rule = entry.rule
-                found[kind, rule.id] = RulePlace(kind, rule.id, rule.reason, entry.where)
+                rule, before = entry.rule, found.get((kind, entry.rule.id))
+                earlier = () if before is None else (before.where, *before.overrides)
+                found[kind, rule.id] = RulePlace(
+                    kind, rule.id, rule.reason, entry.where, entry.off, earlier
+                )
     return tuple(found.values())
 
 

@@ -112,6 +112,12 @@ class CompiledPolicy:
                 return category
         return Category.OTHER
 
+    def names_tool(self, tool: str) -> bool:
+        """Whether the files say of what kind the tool is, by its name or how that begins."""
+        return tool in self.tools or any(
+            tool.startswith(prefix) for prefix, _ in self.tool_prefixes
+        )
+
     def may_not_be_named(self, level: TrustLevel) -> DenyList:
         """The names that a call at this level may not touch in any way."""
         return self.denied if level is TrustLevel.FULL else self.hidden

@@ -95,8 +95,12 @@ class Node:
     def text(self) -> str:
         """A non-empty text."""
         value = self._scalar()
-        if not isinstance(value, str) or not value.strip():
-            raise self.wrong("a text (put it in quotes if it looks like something else)")
+        if not isinstance(value, str):
+            written = str(self.node.value)[:40]
+            remedy = f"put it in quotes: '{written}'" if written else None
+            raise self.wrong("a text, but YAML reads this as something else", remedy)
+        if not value.strip():
+            raise self.wrong("a text; this one is empty")
         return value
 
     def texts(self) -> tuple[str, ...]:

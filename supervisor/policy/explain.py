@@ -1,6 +1,7 @@
 """How a call was understood, which rule decided and why: for a person who asks about a decision."""
 
-from collections.abc import Mapping, Sequence
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Protocol
 
@@ -168,11 +169,25 @@ def explain(  # noqa: PLR0913  (all that a decision depended on, and what came o
         paths=tuple(of_call),
         patterns=wants.patterns[:MOST_SHOWN],
         addresses=wants.addresses[:MOST_SHOWN],
-        notes=tuple(_notes(wants, analysis, facts)),
+        notes=(*_stranger(call.tool, policy), *_notes(wants, analysis, facts)),
         suggestions=tuple(
             ShownSuggestion(each.kind.value, each.pattern, each.covers) for each in offers
         ),
     )
+
+
+def nearest_tool(tool: str, policy: CompiledPolicy) -> str | None:
+    """The known tool whose name is most like that of one that no policy file names, if one is."""
+    known = {name.lower(): name for name in policy.tools}
+    close = difflib.get_close_matches(tool.lower(), list(known), n=1)
+    return known[close[0]] if close and not policy.names_tool(tool) else None
+
+
+def _stranger(tool: str, policy: CompiledPolicy) -> Iterator[str]:
+    if not policy.names_tool(tool):
+        near = nearest_tool(tool, policy)
+        guess = f"; did you mean `{near}`?" if near else ""
+        yield f"no policy file names the tool `{_cut(tool)}`, so it is of the category other{guess}"
 
 
 def _command_of(call: ToolCall) -> str | None:

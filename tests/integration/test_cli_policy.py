@@ -90,8 +90,19 @@ class TestCheck:
         )
         said = await policy(tmp_path, "check", str(policies))
         assert said.status == 1
-        assert f"{policies}/site.yaml:3:5" in said.err
-        assert "payroll doesn't deny 'payroll.csv'" in said.err
+        place = f"{policies}/site.yaml:6:23 deny[0].examples.deny[0]"
+        assert f"{place}: payroll doesn't deny 'payroll.csv'" in said.err
+
+    async def test_switching_off_a_rule_that_is_not_there_is_told_with_the_nearest(
+        self, tmp_path: Path, policies: Path
+    ) -> None:
+        (policies / "site.yaml").write_text(
+            "version: 1\ndeny:\n  - {id: privat-keys, reason: not here}\n"
+        )
+        said = await policy(tmp_path, "check", str(policies))
+        assert said.status == 1
+        assert f"{policies}/site.yaml:3:10 deny[0].id: expected the id of a rule" in said.err
+        assert "did you mean `private-keys`?" in said.err
 
     @pytest.mark.parametrize("path", ["nowhere", "empty"])
     async def test_what_is_not_there_is_told(self, tmp_path: Path, path: str) -> None:
@@ -112,8 +123,33 @@ async def test_show_lists_each_rule_with_its_line_and_what_is_built_in(
     assert "deny payroll (line 3): not yours" in said.out
     assert "own-databases" in said.out
     listed = (await policy(tmp_path, "show", "--json", "--policies", str(policies))).json()
-    assert {"id", "kind", "reason", "where"} == listed["rules"][0].keys()
+    fields = {"id", "kind", "reason", "where", "off", "overrides"}
+    assert fields == listed["rules"][0].keys()
     assert any(rule["where"].startswith(f"{policies}/site.yaml:3:") for rule in listed["rules"])
+
+
+async def test_show_tells_which_rules_are_off_and_which_are_replaced_and_by_what(
+    tmp_path: Path, policies: Path
+) -> None:
+    site = policies / "site.yaml"
+    site.write_text(
+        "version: 1\ndeny:\n  - {id: env-files, reason: not for us}\n"
+        "  - {id: private-keys, reason: ours, names: [id_rsa]}\n"
+    )
+    said = await policy(tmp_path, "show", "--policies", str(policies))
+    default = (policies / "default.yaml").read_text().splitlines()
+    env = default.index("  - id: env-files") + 1
+    keys = default.index("  - id: private-keys") + 1
+    lines = [line.strip() for line in said.out.splitlines()]
+    assert f"deny env-files (line {env}): off (by {site}:3)" in lines
+    assert f"deny private-keys (line {keys}): replaced (by {site}:4)" in lines
+    shipped = f"{policies}/default.yaml"
+    assert f"deny env-files (line 3): not for us (switches off {shipped}:{env})" in lines
+    assert f"deny private-keys (line 4): ours (in place of {shipped}:{keys})" in lines
+    listed = (await policy(tmp_path, "show", "--json", "--policies", str(policies))).json()
+    off = {rule["id"]: rule for rule in listed["rules"] if rule["off"]}
+    assert list(off) == ["env-files"]
+    assert off["env-files"]["overrides"][0].startswith(f"{shipped}:{env}:")
 
 
 class TestTest:
@@ -161,7 +197,7 @@ class TestTest:
         cases.write_text('\n{"id": 1}\n')
         said = await policy(tmp_path, "test", "--cases", str(cases))
         assert said.status == 2
-        assert f"{cases}:2" in said.err
+        assert f"{cases}:2 tool: expected the key `tool`" in said.err
         assert (await policy(tmp_path, "test", "--cases", str(tmp_path / "no"))).status == 2
 
 
@@ -208,11 +244,29 @@ class TestExplain:
         assert "read notes/*" in said.out
 
     @pytest.mark.parametrize(
+        ("tool", "note"),
+        [
+            ("Reed", "did you mean `Read`?"),
+            ("webfetch", "did you mean `WebFetch`?"),
+            ("SomethingElse", "no policy file names the tool `SomethingElse`"),
+            ("mcp__notes__read", None),
+            ("Read", None),
+        ],
+    )
+    async def test_a_tool_that_no_file_names_is_explained_with_a_note(
+        self, tmp_path: Path, vault: Path, tool: str, note: str | None
+    ) -> None:
+        said = await policy(tmp_path, "explain", tool, "{}", "--vault", str(vault))
+        assert said.status == 0
+        assert (note in said.out) if note else ("no policy file names" not in said.out)
+
+    @pytest.mark.parametrize(
         ("arguments", "words"),
         [
             (("mcp__x__y", "no json"), "JSON"),
             (("Read", "{"), "JSON"),
-            (("Bash", "ls", "--permissions", '{"trust_mod": 1}'), "trust_mod"),
+            (("Bash", "ls", "--permissions", '{"trust_mod": 1}'), "did you mean `trust_mode`?"),
+            (("bash", "ls"), "did you mean the tool `Bash`?"),
             (("Bash", "ls", "--trust", "none"), "full"),
             (("Bash", "ls", "--vault", "/nowhere/at/all"), "/nowhere/at/all"),
         ],

@@ -119,6 +119,7 @@ def test_the_place_and_what_was_expected_are_named(text: str, where: str, said: 
     [
         ("version: 1\ndney: []\n", "did you mean `deny`?"),
         ("version: 1\ndeny: [{id: a, reason: r, name: [x]}]\n", "did you mean `names`?"),
+        ("version: 1\ndeny: [{id: a, reason: off, names: [x]}]\n", "put it in quotes: 'off'"),
         ("version: 1\ntools: {levels: {sandbox: {}}}\n", "did you mean `sandboxed`?"),
         ("version: 1\ntools: {levels: {full: {shel: ask}}}\n", "did you mean `shell`?"),
     ],
