@@ -172,6 +172,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             turn_seconds=settings.turn_seconds,
             shutdown_seconds=settings.shutdown_seconds,
             default_model=settings.default_model,
+            scripted=settings.scenario is not None,
             runtimes=_runtimes(settings, machinery),
             make_gate=make_gate,
             policy=lambda: policy.current,

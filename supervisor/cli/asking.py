@@ -84,12 +84,18 @@ class Asker:
                 return "deny", {"message": _INPUT_ENDED}
             if said.strip().lower() in {"y", "yes"}:
                 return "grant", {}
-            ids = chosen(said, suggested) if suggested else None
+            ids = chosen(said, suggested)
             if ids:
                 return "grant", {"scope": "session", "suggestion": ids}
             if ids is None:
                 break
-            self._screen.line("that is none of the choices", "yellow")
+            # Who types a number means to grant something: that is no "no".
+            self._screen.line(
+                "that is none of the choices"
+                if suggested
+                else "nothing can be granted beyond this call: y allows it this once, n denies it",
+                "yellow",
+            )
         told = await self._prompt(self._keyboard, "what shall the agent be told? (may be empty) ")
         return "deny", {"message": told} if told else {}
 

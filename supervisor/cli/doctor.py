@@ -8,6 +8,7 @@ import shutil
 import ssl
 import stat
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final
 from urllib.parse import urlsplit
@@ -19,8 +20,9 @@ from rich.console import Console
 from rich.text import Text
 
 from supervisor.api.faults import say
-from supervisor.cli.client import DEFAULT_URL
+from supervisor.cli.client import DEFAULT_URL, find_token
 from supervisor.cli.neutral import neutral
+from supervisor.errors import TrustfloorError
 from supervisor.observability.health import Check
 from supervisor.policy.fault import PolicyFault
 from supervisor.readiness import readiness
@@ -29,6 +31,7 @@ from supervisor.settings import Settings
 _DISTRIBUTION: Final = "trustfloor"
 _LEAST_FREE_MB: Final = 512
 _REACH_SECONDS: Final = 10.0
+_READY_SECONDS: Final = 20.0
 
 
 def doctor(
@@ -67,8 +70,10 @@ def doctor(
 def _look(settings: Settings, *, online: bool) -> Iterator[Check]:
     yield check_import()
     yield check_data_dir(settings.data_dir)
+    yield check_audit_log(settings.data_dir)
     yield check_running(settings)
-    yield from asyncio.run(readiness(settings)).checks
+    for check in asyncio.run(readiness(settings)).checks:
+        yield from check_model(settings, check) if check.name == "model" else (check,)
     if online:
         yield asyncio.run(check_api(settings.api_url))
 
@@ -125,9 +130,59 @@ def check_data_dir(data_dir: Path) -> Check:
     )
 
 
+def check_audit_log(data_dir: Path) -> Check:
+    """How large the audit log is: nothing is ever taken out of it."""
+    log = data_dir / "audit.jsonl"
+    try:
+        size = log.stat().st_size
+    except OSError:
+        return Check("audit log", ok=None, detail=f"{log} is made at the first start")
+    return Check("audit log", ok=None, detail=f"{log}, {_told(size)}; it grows with each decision")
+
+
+def _told(size: int) -> str:
+    return f"{size / 2**20:.1f} MB" if size >= 2**20 else f"{size / 2**10:.1f} KB"
+
+
+def check_model(settings: Settings, own: Check) -> Iterator[Check]:
+    """The model of the supervisor that runs over this data folder, else `own`, the settings'.
+
+    A supervisor that runs has its own settings and key: that this environment has none is no fault.
+    """
+    running = _model_in_use(settings)
+    if running is None:
+        yield own
+        return
+    yield replace(running, detail=f"{running.detail} (of the supervisor that runs)")
+    if own.ok is False and running.ok:
+        yield Check(
+            "model here",
+            ok=None,
+            detail=f"{own.detail}, for a supervisor that were started from this environment",
+            remedy=own.remedy,
+        )
+
+
+def _model_in_use(settings: Settings) -> Check | None:
+    try:
+        headers = {"Authorization": f"Bearer {find_token(settings.data_dir)}"}
+        answer = httpx.get(
+            f"{_url(settings)}/api/ready", headers=headers, timeout=_READY_SECONDS, trust_env=False
+        )
+        checks = answer.raise_for_status().json()["checks"]
+        found = next(each for each in checks if each["name"] == "model")
+        return Check("model", found["ok"], str(found["detail"]), found["remedy"])
+    except (httpx.HTTPError, TrustfloorError, ValueError, KeyError, TypeError, StopIteration):
+        return None
+
+
+def _url(settings: Settings) -> str:
+    return os.environ.get("TRUSTFLOOR_URL") or DEFAULT_URL.replace("3333", str(settings.port))
+
+
 def check_running(settings: Settings) -> Check:
     """Whether a supervisor answers, and whether it could put its policy files in force."""
-    url = os.environ.get("TRUSTFLOOR_URL") or DEFAULT_URL.replace("3333", str(settings.port))
+    url = _url(settings)
     try:
         answer = httpx.get(f"{url}/api/health", timeout=3, trust_env=False)
         said = answer.raise_for_status().json()

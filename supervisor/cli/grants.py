@@ -10,21 +10,27 @@ from urllib.parse import quote
 
 import typer
 
-from supervisor.cli.client import Client, find_token, find_url
+from supervisor.cli.client import Client, Refused, find_token, find_url
+from supervisor.cli.json_out import write_json
 from supervisor.cli.render import Screen
-from supervisor.errors import TrustfloorError
+from supervisor.errors import NotFound, TrustfloorError
 from supervisor.variables import default_data_dir
 
 T = TypeVar("T")
 
 DataDir = Annotated[Path | None, typer.Option(help="The supervisor's data folder.")]
 
-grants = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
+grants = typer.Typer(add_completion=False, invoke_without_command=True, rich_markup_mode=None)
 
 
 @grants.callback()
-def _grants() -> None:
-    """List what was granted to sessions and agents, and take it back."""
+def _grants(context: typer.Context) -> None:
+    """List what was granted to sessions and agents, and take it back.
+
+    Without a command it lists them.
+    """
+    if context.invoked_subcommand is None:
+        list_grants()
 
 
 @grants.command("list")
@@ -35,12 +41,16 @@ def list_grants(
     ended: Annotated[
         bool, typer.Option("--ended", help="Expired and revoked ones as well.")
     ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, as the API has it.")] = False,
     data_dir: DataDir = None,
 ) -> None:
     """List the grants that count, the newest first."""
     wanted = {"sessionId": session, "agent": agent, "ended": "true" if ended else None}
     query = "&".join(f"{key}={quote(value, safe='')}" for key, value in wanted.items() if value)
     found = _ask(lambda client: client.get(f"/api/grants?{query}"), data_dir)
+    if as_json:
+        write_json(found)
+        return
     screen = Screen(sys.stdout)
     for each in found["grants"]:
         whose = f"agent {each['agent']}" if each["agent"] else f"session {each['sessionId']}"
@@ -64,6 +74,14 @@ def revoke(
     Screen(sys.stdout).line(f"revoked: {ended['kind']} {ended['pattern']}")
 
 
+def _not_there(refused: Refused) -> TrustfloorError:
+    return NotFound(
+        refused.message,
+        where=refused.where,
+        remedy="`trustfloor grants list` shows the ids of those that count, with --ended of all",
+    )
+
+
 def _end(grant: dict[str, Any]) -> str:
     if grant["revokedAt"]:
         return f" · revoked {grant['revokedAt'][:19]} by {grant['revokedBy']}"
@@ -80,6 +98,9 @@ def _ask(question: Callable[[Client], Awaitable[T]], data_dir: Path | None) -> T
 
     try:
         return asyncio.run(asked())
-    except TrustfloorError as error:
+    except TrustfloorError as refused:
+        error = refused
+        if isinstance(refused, Refused) and refused.problem.get("code") == NotFound.code:
+            error = _not_there(refused)
         Screen(sys.stderr).failure(error.message, error.where, error.remedy)
         raise typer.Exit(1) from None

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
+from supervisor.cli.json_out import write_json
 from supervisor.cli.policy_sources import (
     Page,
     complain,
     fail,
     open_source,
     read_folders,
-    write_json,
 )
 from supervisor.errors import TrustfloorError
 from supervisor.gate.cases import run_cases

@@ -9,13 +9,13 @@ import orjson
 import typer
 
 from supervisor.cli.choices import choice
+from supervisor.cli.json_out import write_json
 from supervisor.cli.policy_sources import (
     Page,
     complain,
     fail,
     open_source,
     read_folders,
-    write_json,
 )
 from supervisor.errors import InvalidRequest
 from supervisor.gate.explaining import Asked, explain_call

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from supervisor.cli.policy_sources import Page, open_source, read_folders, write_json
+from supervisor.cli.json_out import write_json
+from supervisor.cli.policy_sources import Page, open_source, read_folders
 from supervisor.errors import ConfigurationError
 from supervisor.gate.policy_files import RulePlace
 from supervisor.policy.fault import PolicyFault

@@ -3,9 +3,8 @@
 import os
 import sys
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
-import orjson
 import typer
 from rich.console import Console
 from rich.text import Text
@@ -58,11 +57,6 @@ def complain(message: str, where: str | None = None, remedy: str | None = None) 
     if remedy:
         lines.append(f"  {remedy}" if remedy.startswith("did you") else f"  what to do: {remedy}")
     sys.stderr.write("\n".join(neutral(line) for line in lines) + "\n")
-
-
-def write_json(document: Any) -> None:
-    """The document on standard output, with a line end."""
-    sys.stdout.write(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode() + "\n")
 
 
 class Page:

@@ -18,6 +18,8 @@ _LONGEST_INPUT: Final = 4_000
 _LONGEST_RESULT: Final = 1_500
 _TOLD_BY_THE_DENIAL: Final = frozenset({"denied", "timed_out"})
 """Decisions that an event of the denial itself follows."""
+_NETWORK: Final = {"none": "; no network", "the host's": "; the machine's network"}
+"""What is told of a cage's network, by the receipt of `vault`; a sandbox never has one."""
 _NOT_ANSWERED: Final = "not-answered"
 """The rule of a denial that is a question without an answer."""
 
@@ -31,6 +33,7 @@ class Screen:
         self._is_prompting = False
         self._questions: set[str] = set()
         self._denied: set[str] = set()
+        self._is_scripted = False
         self._showers: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
             "session": self._session,
             "isolation": self._isolation,
@@ -85,9 +88,10 @@ class Screen:
 
     def _session(self, data: Mapping[str, Any]) -> None:
         trust = data["trust"]
+        self._is_scripted = bool(data.get("scripted"))
         self.line(
             f"session {data['sessionId']} · workspace {data['workspace']}"
-            f" · trust {data['trustLevel']}",
+            f" · trust {data['trustLevel']}" + (" · scripted model" if self._is_scripted else ""),
             "dim",
         )
         if trust["requested"] != trust["effective"]:
@@ -97,7 +101,8 @@ class Screen:
         if data["cage"] == "none":
             self.line("isolation: none at this level", "dim")
         elif data["accepted"]:
-            self.line(f"isolation: {data['cage']}, measured and accepted", "dim")
+            network = _NETWORK.get(str(data.get("receipt", {}).get("network")), "")
+            self.line(f"isolation: {data['cage']}, measured and accepted{network}", "dim")
         else:
             self.line(f"isolation refused: {'; '.join(data['shortfalls'])}", "red")
 
@@ -152,7 +157,10 @@ class Screen:
     def _done(self, data: Mapping[str, Any]) -> None:
         spent = data.get("spending") or {}
         tokens = f"{spent.get('inputTokens', 0)} + {spent.get('outputTokens', 0)} tokens"
-        self.line(f"done · {data.get('model') or 'no model'} · {tokens}", "dim")
+        model = data.get("model") or "no model"
+        if self._is_scripted:
+            model = f"scripted model (as {model})"
+        self.line(f"done · {model} · {tokens}", "dim")
 
     def _aborted(self, data: Mapping[str, Any]) -> None:
         self.line(f"aborted: {data['message']}", "yellow")

@@ -123,7 +123,10 @@ class SessionResume(Event):
 
 
 class SessionEvent(Event):
-    """A turn begins: which session it belongs to, and at which trust it runs."""
+    """A turn begins: which session it belongs to, and at which trust it runs.
+
+    `scripted`: the answers come from a script (`--model scripted:FILE`), whatever model is named.
+    """
 
     type: Literal["session"] = "session"
     session_id: str
@@ -133,6 +136,7 @@ class SessionEvent(Event):
     workspace: str
     agent: str | None = None
     resume_info: SessionResume
+    scripted: bool = False
 
 
 class IsolationEvent(Event):

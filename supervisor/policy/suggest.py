@@ -16,6 +16,7 @@ from supervisor.policy.permissions import GrantKind, GrantScope, Permissions
 from supervisor.policy.prefixes import prefixes
 from supervisor.policy.shown import shown
 from supervisor.policy.wants import Wants
+from supervisor.trust.levels import TrustLevel
 
 MOST_SUGGESTED: Final = 12
 """Suggestions for one call."""
@@ -185,12 +186,24 @@ def _also(asking: Asking, runs: Effect | None) -> str:
         if runs is None or each.part == runs.part
     ]
     told = {each.act for each in effects}
-    acts = [words for act, words in _TOLD if act in told]
+    acts = [
+        _NO_NETWORK if act is Act.SEND and _is_cut_off(asking) else words
+        for act, words in _TOLD
+        if act in told
+    ]
     if any(each.reason == RUN for each in effects):
         acts.append("runs a file, whatever that holds by then")
     return f"; it {' and '.join(acts)}" if acts else ""
 
 
+def _is_cut_off(asking: Asking) -> bool:
+    """Whether the kernel keeps the call's programs from the network."""
+    if asking.call.level is not TrustLevel.VAULT:
+        return asking.call.level is TrustLevel.SANDBOXED
+    return asking.permissions.confined and not asking.policy.cage_network
+
+
+_NO_NETWORK: Final = "tries to reach the network, which its cage doesn't have"
 _TOLD: Final = (
     (Act.SEND, "reaches the network"),
     (Act.DELETE, "deletes files"),

@@ -188,6 +188,7 @@ class Conversations:
             trust=trust,
             terms=_terms(self._house.policy(), trust.effective),
             honeytokens=Honeytokens(secrets.token_bytes(SECRET_BYTES)),
+            scripted=self._house.scripted,
         )
         runtime = self._house.runtimes.get(trust.effective)
         if runtime is None:

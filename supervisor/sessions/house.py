@@ -67,6 +67,8 @@ class House:
     turn_seconds: float
     shutdown_seconds: float
     default_model: str | None
+    scripted: bool
+    """Whether a script stands in for the model."""
     runtimes: Mapping[TrustLevel, Runtime]
     make_gate: GateMaker
     policy: Callable[[], CompiledPolicy]

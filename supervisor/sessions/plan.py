@@ -93,6 +93,8 @@ class TurnPlan:
     sections: Sections = field(default_factory=Sections)
     agents: tuple[str, ...] = ()
     trust_mode: bool = False
+    scripted: bool = False
+    """Whether a script stands in for the model."""
 
     @property
     def bounds(self) -> Bounds | None:
@@ -118,6 +120,7 @@ class TurnPlan:
             trust=trust_report(self.trust),
             workspace=self.workspace,
             resume_info=self.resume,
+            scripted=self.scripted,
         )
 
     def prompt_metadata(self) -> PromptMetadataEvent:
@@ -166,6 +169,7 @@ def plan_turn(  # noqa: PLR0913  (all that a plan is made of)
     trust: Trust,
     terms: Terms,
     honeytokens: Honeytokens | None = None,
+    scripted: bool = False,
 ) -> TurnPlan:
     """The plan of one turn. Raises InvalidRequest for a message that can't be sent."""
     said = text_of(message, is_first=facts.message_count == 0)
@@ -202,6 +206,7 @@ def plan_turn(  # noqa: PLR0913  (all that a plan is made of)
         sections=told,
         agents=facts.agents,
         trust_mode=terms.trust_mode,
+        scripted=scripted,
     )
 
 

@@ -212,7 +212,7 @@ class TestApprovals:
             await world.turns.say(session, done(session))
             assert await cli.end() == 0
 
-    @pytest.mark.parametrize("said", ["n", "", "yep", "YES please", "1"])
+    @pytest.mark.parametrize("said", ["n", "", "yep", "YES please", "1 please"])
     async def test_whatever_is_not_yes_denies_with_a_message(
         self, world: ApiWorld, said: str
     ) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.cli.doctor import check_api, check_data_dir, check_import
-from tests.worlds.server import environment
+from tests.worlds.server import environment, supervisor_process
 
 
 async def doctor(folder: Path, *arguments: str, **settings: str) -> tuple[int, str]:
@@ -104,6 +104,31 @@ async def test_the_policies_on_the_disk_are_told_by_their_hash(tmp_path: Path) -
     told = [line for text in (before, after) for line in text.splitlines() if " policy: " in line]
     assert all("on the disk: hash " in line for line in told)
     assert told[0] != told[1]
+
+
+async def test_beside_a_supervisor_that_runs_its_model_is_told_not_this_environments(
+    tmp_path: Path,
+) -> None:
+    script = "version: 1\nscripts:\n  - {name: a, when: {contains: hi}, steps: [{text: hi}]}\n"
+    async with supervisor_process(tmp_path, script) as running:
+        _, said = await doctor(tmp_path, TRUSTFLOOR_URL=running.url)
+        entries = (running.data_dir / "audit.jsonl").stat().st_size
+    (model,) = [line for line in said.splitlines() if " model: " in line]
+    assert model.startswith("ok ")
+    assert "the scripted model" in model
+    assert "the supervisor that runs" in model
+    (here,) = [line for line in said.splitlines() if " model here: " in line]
+    assert here.startswith("info ")
+    assert "there is no key" in here
+    assert f"audit.jsonl, {entries / 1024:.1f} KB" in said
+
+
+async def test_control_without_one_it_is_a_problem_that_there_is_no_key(tmp_path: Path) -> None:
+    _, said = await doctor(tmp_path, TRUSTFLOOR_URL="http://127.0.0.1:9")
+    (model,) = [line for line in said.splitlines() if " model: " in line]
+    assert model.startswith("problem ")
+    assert "there is no key" in model
+    assert "audit.jsonl is made at the first start" in said
 
 
 def test_a_data_folder_that_others_may_enter_is_a_problem(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import io
+import json
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -18,6 +19,7 @@ from supervisor.cli.keyboard import Keyboard
 from supervisor.cli.render import Screen
 from supervisor.gate.offers import offer_of
 from supervisor.ids import SessionId, TurnId
+from supervisor.policy.call import ToolCall
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.api import TOKEN, ApiWorld, api_world
 from tests.worlds.grants import asking_about, wary_policy
@@ -135,4 +137,36 @@ async def test_an_unknown_grant_is_status_1_and_says_how_to_find_one(world: ApiW
     status, said = await command(world, "revoke", "grant_none")
     assert status == 1
     assert "error: no grant has this id" in said
-    assert "GET /api/grants" in said
+    assert "`trustfloor grants list` shows the ids" in said
+    assert "GET" not in said
+
+
+async def test_without_a_command_they_are_listed_and_on_request_as_json(world: ApiWorld) -> None:
+    session = await world.session()
+    async with waiting(world, session) as call:
+        await typed(world, "2")
+        await call
+    (grant,) = await world.parts.grants.list(session_id=session)
+    assert await command(world) == await command(world, "list")
+    assert grant.id in (await command(world))[1]
+    status, said = await command(world, "list", "--json")
+    assert status == 0
+    (listed,) = json.loads(said)["grants"]
+    assert (listed["id"], listed["pattern"], listed["sessionId"]) == (grant.id, "Notes/*", session)
+
+
+async def test_a_number_where_nothing_is_suggested_is_asked_about_again(world: ApiWorld) -> None:
+    asking = asyncio.create_task(
+        world.parts.approvals.ask(
+            TurnContext(await world.session(), TurnId("turn_1")),
+            ToolCall("Read", {"file_path": "x"}, "t", TrustLevel.VAULT, "/v", "/v"),
+            *("r", "why", "read"),
+        )
+    )
+    async with asyncio.timeout(10):
+        while not world.parts.approvals.pending():
+            await asyncio.sleep(0.01)
+    shown = await typed(world, "1", "2, 3", "y")
+    assert (await asking).decision == "granted"
+    assert shown.count("nothing can be granted beyond this call") == 2
+    assert "or numbers" not in shown

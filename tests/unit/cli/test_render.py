@@ -123,6 +123,29 @@ def test_who_raised_the_trust_is_told() -> None:
     assert "asked for full, runs at sandboxed: workspace 'w' demands" in written.getvalue()
 
 
+def test_a_scripted_model_is_named_as_one_whatever_name_it_goes_by() -> None:
+    trust = {"requested": "vault", "effective": "vault", "trace": []}
+    data = {"sessionId": "s", "workspace": "w", "trustLevel": "vault", "trust": trust}
+    done = Heard(2, "done", {"model": "claude-sonnet-4-5"})
+    said = shown(Heard(1, "session", {**data, "scripted": True}), done)
+    assert "trust vault · scripted model\n" in said
+    assert "done · scripted model (as claude-sonnet-4-5) · " in said
+    assert "scripted" not in shown(Heard(1, "session", {**data, "scripted": False}), done)
+
+
+@pytest.mark.parametrize(
+    ("receipt", "words"),
+    [
+        ({"network": "none"}, "isolation: bubblewrap, measured and accepted; no network\n"),
+        ({"network": "the host's"}, "measured and accepted; the machine's network\n"),
+        ({}, "isolation: bubblewrap, measured and accepted\n"),
+    ],
+)
+def test_what_the_cage_has_of_the_network_is_told(receipt: dict[str, str], words: str) -> None:
+    data = {"cage": "bubblewrap", "accepted": True, "shortfalls": [], "receipt": receipt}
+    assert shown(Heard(1, "isolation", data)).endswith(words)
+
+
 def shown(*events: Heard) -> str:
     written = io.StringIO()
     screen = Screen(written)

@@ -1,5 +1,6 @@
 """Suggestions: from narrow to broad, honest about what they cover, and never beyond the lists."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +190,17 @@ async def test_that_a_command_deletes_sends_or_runs_a_file_is_said(world: World)
     assert "runs a file" in (await world.for_command("python3 src/app.py"))[0].covers
     for each in await world.for_command("curl https://a.example/x"):
         assert "reaches the network" in each.covers
+
+
+async def test_where_the_cage_has_no_network_nothing_is_said_to_reach_it(world: World) -> None:
+    command = "curl https://a.example/x"
+    closed = replace(world.policy, cage_network=False)
+    opened = replace(world.policy, cage_network=True)
+    for policy, words in ((closed, "tries to reach the network, which"), (opened, "reaches the")):
+        asking = await asking_about("Bash", world.vault, policy, command=command)
+        offered = suggested_for(asking)
+        assert offered
+        assert all(words in each.covers for each in offered)
 
 
 async def test_a_tool_is_offered_by_name_and_by_server(world: World) -> None:

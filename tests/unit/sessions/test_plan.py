@@ -66,6 +66,11 @@ def test_no_message_runs_below_any_floor(
     assert asked is None or not level.is_looser_than(asked)
 
 
+def test_a_scripted_model_is_told_with_the_first_event() -> None:
+    assert not planned().opening().scripted
+    assert replace(planned(), scripted=True).opening().scripted
+
+
 def test_the_opening_says_whose_floor_raised_the_level() -> None:
     floor = Floor(FloorSource.WORKSPACE, TrustLevel.SANDBOXED, "locked")
     facts = replace(FACTS, workspace="locked", floors=(floor,))
