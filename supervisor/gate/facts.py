@@ -26,6 +26,7 @@ from supervisor.gate.scan import (
 )
 from supervisor.policy.call import Facts, Kind, PathFact, ToolCall, Use
 from supervisor.policy.compiled import CompiledPolicy
+from supervisor.policy.decide import is_refused
 from supervisor.policy.deny_list import DenyList
 from supervisor.policy.places import relative_to_vault
 from supervisor.policy.wanted import wanted
@@ -34,6 +35,7 @@ from supervisor.trust.levels import TrustLevel
 
 MOST_MATCHES = 256
 """Files that a pattern of a command is matched against."""
+_NOT_WALKED = "what lies below it wasn't looked at, as the call is refused without it"
 
 
 async def fetch_facts(
@@ -46,16 +48,26 @@ async def fetch_facts(
 ) -> Facts:
     """The facts for one call. `vault` is its absolute, resolved path on this host.
 
-    Bounded: at most `most_entries` directory entries are looked at per walk. Raises OSError only
-    where the machine itself fails. `wants`, if given, are those of the call.
+    Bounded: at most `most_entries` directory entries are looked at per walk, and no folder is
+    walked through for a call that is refused without it. Raises OSError only where the machine
+    itself fails. `wants`, if given, are those of the call.
     """
-    paths = (wants or wanted(call, policy)).paths
-    if not paths:
+    wants = wanted(call, policy) if wants is None else wants
+    if not wants.paths:
         return Facts()
     if call.level is TrustLevel.SANDBOXED:
-        return Facts(tuple(_as_text(want, call) for want in paths))
+        return Facts(tuple(_as_text(want, call) for want in wants.paths))
+    return await asyncio.to_thread(_look, call, policy, vault, most_entries, wants)
+
+
+def _look(
+    call: ToolCall, policy: CompiledPolicy, vault: str, most_entries: int, wants: Wants
+) -> Facts:
     look = _Look(vault, call, policy.may_not_be_named(call.level), policy.kept.names, most_entries)
-    return await asyncio.to_thread(look.all_of, paths)
+    near = look.all_of(wants.paths)
+    if not look.left_out or is_refused(call, near, policy, wants):
+        return near
+    return replace(look, walks=True).all_of(wants.paths)
 
 
 def _as_text(want: Wanted, call: ToolCall) -> PathFact:
@@ -72,19 +84,24 @@ def _as_text(want: Wanted, call: ToolCall) -> PathFact:
 
 @dataclass(slots=True)
 class _Look:
-    """One look at the file system, for one call."""
+    """One look at the file system, for one call. Without `walks` it goes through no folder.
+
+    `left_out`: something was found that would have to be walked through.
+    """
 
     vault: str
     call: ToolCall
     denied: DenyList
     kept: DenyList
     most_entries: int
-    _linked: dict[Inode, None] = field(default_factory=dict)
+    walks: bool = False
+    left_out: bool = field(default=False, init=False)
+    _linked: dict[Inode, None] = field(default_factory=dict, init=False)
     _seen: dict[tuple[str, str, str | None, Scan | None, bool], PathFact] = field(
-        default_factory=dict
+        default_factory=dict, init=False
     )
-    _inodes: dict[str, Inode] = field(default_factory=dict)
-    _vault_device: int | None = None
+    _inodes: dict[str, Inode] = field(default_factory=dict, init=False)
+    _vault_device: int | None = field(default=None, init=False)
 
     def all_of(self, wants: Iterable[Wanted]) -> Facts:
         try:
@@ -92,7 +109,9 @@ class _Look:
         except OSError:
             self._vault_device = None
         facts = [self._one(want) for want in wants]
-        if self._linked:
+        if self._linked and not self.walks:
+            self.left_out = True
+        elif self._linked:
             others = other_names(self.vault, set(self._linked), Walk(self.most_entries))
             facts = [
                 self._with_other_names(each, others.names, complete=others.complete)
@@ -183,15 +202,19 @@ class _Look:
         return fact
 
     def _folder(self, want: Wanted, trail: Trail, fact: PathFact) -> PathFact:
-        if want.changes and (trail.entry == trail.target or want.text.endswith("/")):
-            walk, scan = Walk(self.most_entries), want.scan or Scan()
+        changes = want.changes and (trail.entry == trail.target or want.text.endswith("/"))
+        if not changes and (
+            want.scan is None or any(self.denied.match(name) for name in trail.names)
+        ):
+            return fact
+        if not self.walks:
+            self.left_out = True
+            return replace(fact, doubt=_NOT_WALKED)
+        scan, walk = want.scan or Scan(), Walk(self.most_entries)
+        if changes:
             rule = holds_protected(trail.target, self.vault, self.kept, scan, walk)
             return replace(fact, holds_protected=rule)
-        if want.scan is None or any(self.denied.match(name) for name in trail.names):
-            return fact
-        holds = reads_denied(
-            trail.target, self.vault, self.denied, want.scan, Walk(self.most_entries)
-        )
+        holds = reads_denied(trail.target, self.vault, self.denied, scan, walk)
         return replace(fact, holds_denied=holds)
 
     def _mount(self, trail: Trail, device: int) -> str | None:

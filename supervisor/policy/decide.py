@@ -7,13 +7,7 @@ from dataclasses import replace
 from supervisor.policy.bounds import within_bounds
 from supervisor.policy.call import Deny, Facts, ToolCall, Verdict
 from supervisor.policy.compiled import CompiledPolicy
-from supervisor.policy.denials import (
-    FILE_USES,
-    confinement,
-    dangerous,
-    deny_list,
-    self_protection,
-)
+from supervisor.policy.denials import FILE_USES, refused
 from supervisor.policy.judged import Judged
 from supervisor.policy.permissions import Permissions
 from supervisor.policy.shown import shown
@@ -42,6 +36,19 @@ def decide(  # noqa: PLR0913, PLR0917  (all that a decision is made from)
         return internal_error(call.tool_use_id, error)
 
 
+def is_refused(call: ToolCall, facts: Facts, policy: CompiledPolicy, wants: Wants) -> bool:
+    """Whether the call is refused by these facts alone, whatever anybody permits.
+
+    Facts that are still missing can't change that, so nobody has to fetch them. Never raises.
+    """
+    try:
+        if _not_understood(wants, facts) is not None:
+            return True
+        return refused(Judged(call, policy.category(call.tool), wants, facts, policy)) is not None
+    except Exception:  # noqa: BLE001  (then `decide` fails as well, and says so)
+        return False
+
+
 def internal_error(tool_use_id: object, error: Exception) -> Deny:
     """The verdict when we fail ourselves; the id finds the log entry, and tells nothing."""
     trace = "".join(traceback.format_exception(error))
@@ -67,12 +74,8 @@ def _decide(  # noqa: PLR0913, PLR0917  (as `decide`)
     if wrong is not None:
         return wrong
     judged = Judged(call, policy.category(call.tool), wants, facts, policy)
-    return (
-        self_protection(judged)
-        or deny_list(judged)
-        or dangerous(judged)
-        or confinement(judged)
-        or within_bounds(judged, permissions or _unconfined(policy, call.level), now)
+    return refused(judged) or within_bounds(
+        judged, permissions or _unconfined(policy, call.level), now
     )
 
 

@@ -17,6 +17,14 @@ _MAY_WRITE = frozenset({Use.WRITE, Use.WORD, Use.ARGUMENT, Use.PATH_ARGUMENT})
 _TOUCHES = frozenset({Act.READ, Act.LINK}) | CHANGES
 
 
+def refused(judged: Judged) -> Deny | None:
+    """What is refused whatever anybody permitted; what stands higher beats all below it.
+
+    Knowing more of the file system takes no refusal away.
+    """
+    return self_protection(judged) or deny_list(judged) or dangerous(judged) or confinement(judged)
+
+
 def self_protection(judged: Judged) -> Deny | None:
     """Nothing that steers agents, or records what they did, is changed by one."""
     policy, tool = judged.policy, judged.call.tool
