@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from supervisor.approvals.grants import LONGEST_GRANT_SECONDS, GrantBook, moment, new_grant_id
+from supervisor.approvals.offer import BETRAYS
 from supervisor.approvals.open_requests import Beyond, Open
 from supervisor.approvals.pending import ONCE, Approvals, Said, Waiting
 from supervisor.errors import InvalidRequest, TrustfloorError
@@ -120,6 +121,8 @@ def _given(row: GrantRow) -> GivenGrant:
 
 def _chosen(request: Open[Waiting, Said], yes: Yes) -> list[tuple[GrantKind, str]]:
     """What is granted beyond the call. Raises InvalidRequest, naming the field."""
+    if yes.pattern is not None and request.subject.offer.betrays(yes.pattern, "a grant"):
+        raise InvalidRequest(BETRAYS, where="pattern")
     if yes.scope is GrantScope.ONCE:
         for field, value in (
             ("suggestion", yes.suggestions),
@@ -176,8 +179,6 @@ def _own(
             where="pattern",
             remedy="grant the call once",
         )
-    if offer.betrays(pattern):
-        raise InvalidRequest("the pattern holds what stands in for a denied file", where="pattern")
     kind = kind or usual_kind(offer.needs)
     problem = problem_of(kind, pattern, offer.asking, offer.needs)
     if problem is not None:

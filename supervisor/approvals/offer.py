@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from supervisor.events.schema import SuggestedGrant
 from supervisor.policy.needs import Asking, Needs
@@ -12,7 +12,16 @@ async def _never() -> bool:
     return False
 
 
-def _nothing(_text: str) -> bool:
+Betrays = Callable[[str, str], bool]
+"""Whether a honeytoken is in a text, said to be in such a place; then the turn's alarm is rung."""
+
+
+BETRAYS: Final = "it holds what stands in for a denied file, so the turn is over"
+"""Why what a person says is refused where it betrays something."""
+
+
+def nothing_betrayed(_text: str, _where: str) -> bool:
+    """Where nobody has laid out honeytokens."""
     return False
 
 
@@ -20,16 +29,15 @@ def _nothing(_text: str) -> bool:
 class Offer:
     """The suggestions for a call, what they were made from, and whether it has become needless.
 
-    `is_covered` judges the call anew: whether it would run unasked by now. `betrays` looks for a
-    honeytoken in a text, and rings the turn's alarm for one. `asking` is None where nothing can be
-    granted but the call itself.
+    `is_covered` judges the call anew: whether it would run unasked by now. `betrays` looks into
+    what a person says. `asking` is None where nothing can be granted but the call itself.
     """
 
     asking: Asking | None = None
     needs: Needs | None = None
     suggested: tuple[SuggestedGrant, ...] = ()
     is_covered: Callable[[], Awaitable[bool]] = _never
-    betrays: Callable[[str], bool] = _nothing
+    betrays: Betrays = nothing_betrayed
 
     def told(self) -> dict[str, Any]:
         """What the request's event says of it."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from supervisor.approvals.display import display_input
-from supervisor.approvals.offer import NOTHING, Offer
+from supervisor.approvals.offer import BETRAYS, NOTHING, Offer
 from supervisor.approvals.open_requests import (
     Beyond,
     End,
@@ -141,6 +141,8 @@ class Approvals:
             raise InvalidRequest(
                 f"a message has at most {LONGEST_MESSAGE} characters", where="message"
             )
+        if message and request.subject.offer.betrays(message, "a person's answer"):
+            raise InvalidRequest(BETRAYS, where="message")
         beyond = Beyond(GrantScope.ONCE) if decision == "granted" else None
         self._requests.answer(request, Said(decision, message, beyond))
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from supervisor.approvals.offer import BETRAYS, Betrays, nothing_betrayed
 from supervisor.approvals.open_requests import (
     End,
     OpenRequests,
@@ -64,6 +65,7 @@ class _Said:
 class _Asked:
     event: UserQuestionEvent
     questions: tuple[Question, ...]
+    betrays: Betrays
 
 
 def read_questions(input: Mapping[str, Any]) -> tuple[Question, ...]:
@@ -154,8 +156,17 @@ class Questions:
             sinks, timeout_s=timeout_s, capacity=capacity, was_asked=was_asked
         )
 
-    async def ask(self, turn: TurnContext, tool_use_id: str, input: Mapping[str, Any]) -> Replies:
-        """Put the questions to a person and wait. Cancelled, it voids them."""
+    async def ask(
+        self,
+        turn: TurnContext,
+        tool_use_id: str,
+        input: Mapping[str, Any],
+        betrays: Betrays = nothing_betrayed,
+    ) -> Replies:
+        """Put the questions to a person and wait. Cancelled, it voids them.
+
+        `betrays` looks into what the person says.
+        """
         try:
             questions = read_questions(input)
         except InvalidRequest as error:
@@ -167,7 +178,9 @@ class Questions:
             expires_at=self._clock.now() + self._requests.timeout_s,
         )
         request_id = RequestId(event.request_id)
-        outcome = await self._requests.ask(request_id, turn, event, _Asked(event, questions))
+        outcome = await self._requests.ask(
+            request_id, turn, event, _Asked(event, questions, betrays)
+        )
         if outcome is None:
             return Replies(None, reason="too many questions are open; go on without an answer")
         if outcome.answer is not None:
@@ -183,7 +196,10 @@ class Questions:
         Raises AlreadyAnswered, RequestVoid, NotFound, or InvalidRequest, which leaves it open.
         """
         request = await self._requests.find(request_id)
-        self._requests.answer(request, _Said(check_answers(request.subject.questions, answers)))
+        checked = check_answers(request.subject.questions, answers)
+        for said in checked.values():
+            _refuse_betrayal(request.subject, said, "answers")
+        self._requests.answer(request, _Said(checked))
 
     async def decline(self, request_id: str, message: str | None = None) -> None:
         """Nobody will answer; the agent is told so, with the message as the reason.
@@ -195,6 +211,7 @@ class Questions:
             raise InvalidRequest(
                 f"a message has at most {LONGEST_FREE_TEXT} characters", where="message"
             )
+        _refuse_betrayal(request.subject, message or "", "message")
         self._requests.answer(request, _Said(None, message))
 
     def pending(self, session_id: SessionId | None = None) -> tuple[UserQuestionEvent, ...]:
@@ -208,6 +225,11 @@ class Questions:
     def end_turn(self, turn_id: TurnId) -> None:
         """Void all that is open of a turn that is over."""
         self._requests.end_turn(turn_id)
+
+
+def _refuse_betrayal(asked: _Asked, said: str, where: str) -> None:
+    if said and asked.betrays(said, "a person's answer"):
+        raise InvalidRequest(BETRAYS, where=where)
 
 
 def _replies(request_id: RequestId, said: _Said) -> Replies:

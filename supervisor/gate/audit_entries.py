@@ -12,7 +12,9 @@ from typing import Any, Final
 
 from supervisor.events.redact import Redactor
 from supervisor.events.size import is_light
-from supervisor.gate.gate import INLINE_CHARS, LONGEST_REASON, Decided
+from supervisor.gate.books import LONGEST_REASON
+from supervisor.gate.decided import Decided
+from supervisor.gate.inputs import INLINE_CHARS
 from supervisor.policy.call import Deny, verdict_word
 from supervisor.policy.canonical import VERSION, Input, canonical
 from supervisor.storage import json_line

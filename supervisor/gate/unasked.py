@@ -41,7 +41,7 @@ class Unasked:
     async def offer(self, asking: Asking, is_covered: Callable[[], Awaitable[bool]]) -> Offer:
         """What a person could grant beyond this call; `is_covered` judges it anew."""
         if self.book is None:
-            return NOTHING
+            return replace(NOTHING, betrays=self.betrays)
         session_id = self.turn.session_id
         offer = await offer_of(
             asking,
@@ -52,8 +52,8 @@ class Unasked:
         )
         if self.asked is not None and offer.needs is not None:
             self.asked.remember(session_id, offer.needs)
-        return replace(offer, betrays=self._betrays)
+        return replace(offer, betrays=self.betrays)
 
-    def _betrays(self, pattern: str) -> bool:
-        found = None if self.honeytokens is None else self.honeytokens.check(pattern, "a grant")
-        return found is not None
+    def betrays(self, text: str, where: str) -> bool:
+        """Whether a honeytoken is in what a person said; then the turn's alarm is rung."""
+        return self.honeytokens is not None and self.honeytokens.check(text, where) is not None

@@ -8,15 +8,19 @@ broad searches, which read decoys too and trip over none.
 import asyncio
 import json
 import re
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from supervisor.approvals.granting import Yes
+from supervisor.errors import InvalidRequest
 from supervisor.observability.audit import verify
+from supervisor.policy.permissions import GrantScope
 from supervisor.runtimes.honeytokens import Honeytokens, Scanner
 from supervisor.trust.levels import TrustLevel
-from tests.worlds.house import House, a_house, bash, is_a, noted_requests, prompt, step
+from tests.worlds.house import House, Told, a_house, bash, calls, is_a, noted_requests, prompt, step
 
 pytestmark = pytest.mark.engine
 
@@ -116,6 +120,83 @@ BROAD = (
     " find /vault -type f -exec md5sum {} +; cp -r /vault /tmp/v; diff -r /vault /tmp/v;"
     " file /vault/.* || true; tar -C /vault -cf /tmp/v.tar . ; cat /vault/*/*.md; echo searched"
 )
+
+
+QUESTION = {
+    "question": "Which?",
+    "header": "Which",
+    "options": [{"label": each, "description": each} for each in "AB"],
+    "multiSelect": False,
+}
+WRITES = calls(("Write", {"file_path": "/tmp/x", "content": "x"}))
+ASKS = calls(("AskUserQuestion", {"questions": [QUESTION]}))
+
+
+async def _denied(house: House, asked: Told, token: str) -> None:
+    await house.parts.approvals.answer(asked["id"], "denied", message=f"use {token}")
+
+
+async def _granted(house: House, asked: Told, token: str) -> None:
+    yes = Yes(given_by="ada", scope=GrantScope.SESSION, pattern=token)
+    await house.parts.granting.grant(asked["id"], yes)
+
+
+async def _answered(house: House, asked: Told, token: str) -> None:
+    await house.parts.questions.answer(asked["requestId"], {"Which?": {"other": f"it's {token}"}})
+
+
+async def _declined(house: House, asked: Told, token: str) -> None:
+    await house.parts.questions.decline(asked["requestId"], f"ask {token}")
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "says", "where"),
+    [
+        (WRITES, "permission_request", _denied, "a person's answer"),
+        (WRITES, "permission_request", _granted, "a grant"),
+        (ASKS, "user_question", _answered, "a person's answer"),
+        (ASKS, "user_question", _declined, "a person's answer"),
+    ],
+    ids=["a reason to deny", "a grant's pattern", "an answer", "a reason not to answer"],
+)
+async def test_what_a_person_was_led_to_say_is_refused_and_ends_the_turn(
+    call: dict[str, Any],
+    kind: str,
+    says: Callable[[House, Told, str], Awaitable[None]],
+    where: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    decoys = noted_decoys(monkeypatch)
+    requests = noted_requests(monkeypatch)
+    async with a_house() as house:
+        turn = await house.send(prompt(call, step("UNREACHED")), until=is_a(kind))
+        (token,) = TOKEN.findall(decoys[".env"])[:1]
+        with pytest.raises(InvalidRequest) as refused:
+            await says(house, turn.end, token.decode())
+        assert token.decode() not in str(refused.value)
+        await turn.go_on()
+        assert turn.end["code"] == "honeytoken", turn.end
+        assert where in turn.end["error"]
+        assert await house.parts.grants.list() == []
+        (incident,) = entries(house, "incident")
+        assert incident["body"]["path"] == ".env"
+        assert [each["body"]["verdict"] for each in entries(house, "decision")] == ["deny"]
+        await appears_nowhere(house, decoys, json.dumps(requests))
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "says"),
+    [(WRITES, "permission_request", _denied), (ASKS, "user_question", _answered)],
+)
+async def test_control_other_words_are_passed_on_and_the_turn_goes_on(
+    call: dict[str, Any], kind: str, says: Callable[[House, Told, str], Awaitable[None]]
+) -> None:
+    async with a_house() as house:
+        turn = await house.send(prompt(call, step("Fine.")), until=is_a(kind))
+        await says(house, turn.end, "something else")
+        await turn.go_on()
+        assert turn.end["type"] == "done", turn.end
+        assert any("something else" in each for each in turn.results())
 
 
 async def test_a_broad_search_trips_over_no_decoy(monkeypatch: pytest.MonkeyPatch) -> None:

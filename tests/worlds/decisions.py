@@ -7,8 +7,8 @@ from typing import Any
 
 from supervisor.events.redact import Redactor
 from supervisor.gate.audit_entries import decision_entry
+from supervisor.gate.decided import Decided
 from supervisor.gate.facts import fetch_facts
-from supervisor.gate.gate import Decided
 from supervisor.observability.audit import AuditLog
 from supervisor.policy.call import Allow, Ask, Deny, ToolCall, Verdict
 from supervisor.policy.compiled import CompiledPolicy

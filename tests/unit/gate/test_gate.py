@@ -15,7 +15,8 @@ from supervisor.events.schema import (
     PermissionResolvedEvent,
     UserQuestionEvent,
 )
-from supervisor.gate.gate import Decided, Gate
+from supervisor.gate.decided import Decided
+from supervisor.gate.gate import Gate
 from supervisor.gate.policy_files import PolicySource
 from supervisor.policy.call import Allow, Deny
 from supervisor.trust.levels import TrustLevel

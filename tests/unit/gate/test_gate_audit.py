@@ -13,7 +13,8 @@ from supervisor.errors import ConfigurationError
 from supervisor.events.redact import Redactor
 from supervisor.events.schema import PermissionRequestEvent
 from supervisor.gate.audit_entries import decision_entry
-from supervisor.gate.gate import Decided, Gate
+from supervisor.gate.decided import Decided
+from supervisor.gate.gate import Gate
 from supervisor.gate.policy_files import PolicySource
 from supervisor.policy.call import Allow, Deny
 from supervisor.trust.levels import TrustLevel

@@ -14,14 +14,10 @@ from supervisor.approvals.pending import Approvals
 from supervisor.approvals.questions import Questions
 from supervisor.events.schema import PermissionDeniedEvent, PermissionRequestEvent
 from supervisor.gate import gate as gate_module
-from supervisor.gate.gate import (
-    CHECKED_AT_ONCE,
-    LARGEST_SHOWN,
-    LONGEST_NAME,
-    LONGEST_REASON,
-    MOST_DENIALS,
-    Gate,
-)
+from supervisor.gate import inputs
+from supervisor.gate.books import LONGEST_REASON, MOST_DENIALS
+from supervisor.gate.gate import CHECKED_AT_ONCE, LARGEST_SHOWN, Gate
+from supervisor.gate.inputs import LONGEST_NAME
 from supervisor.gate.policy_files import PolicySource
 from supervisor.policy.call import Allow, Deny
 from supervisor.trust.levels import TrustLevel
@@ -139,7 +135,7 @@ async def test_others_go_on_while_large_inputs_are_judged_and_shown(
 ) -> None:
     threaded = await _beats_during(world, calls=calls, given=given)
     # The control: the same work in the loop itself, whose turns are then the few awaits of it.
-    monkeypatch.setattr(gate_module, "INLINE_CHARS", WITHOUT_END)
+    monkeypatch.setattr(inputs, "INLINE_CHARS", WITHOUT_END)
     monkeypatch.setattr(pending, "INLINE_CHARS", WITHOUT_END)
     inline = await _beats_during(world, calls=calls, given=given)
     assert threaded > inline, (threaded, inline)
@@ -148,7 +144,7 @@ async def test_others_go_on_while_large_inputs_are_judged_and_shown(
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many copies were under way at each copy's start."""
-    copy_of, lock = gate_module._copy_of, threading.Lock()
+    copy_of, lock = inputs.copy_of, threading.Lock()
     under_way, seen = 0, list[int]()
 
     def counting(given: Any) -> Any:
@@ -162,7 +158,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             with lock:
                 under_way -= 1
 
-    monkeypatch.setattr(gate_module, "_copy_of", counting)
+    monkeypatch.setattr(gate_module, "copy_of", counting)
     return seen
 
 
