@@ -101,13 +101,14 @@ async def _tour(teller: Teller, policies: Path | None, *, wait: bool) -> bool:
             async with running_supervisor(world, policies) as host, aclosing(_engine()) as engine:
                 await host.require_sandbox()
                 instance = instance_of(world.data)
-                stage = Stage(host.client, world, teller, host.process.pid)
-                teller.line()
-                teller.line(f"The supervisor is process {host.process.pid}.", "dim")
-                teller.line(f"The vault, a copy of sample-vault, is {world.vault}", "dim")
-                await _play_steps(stage, claims, wait=wait)
-                teller.step("What was started, and what is left")
-                ending = await closes_the_books(stage, host, engine, instance, began)
+                async with engine.creations(instance, began) as creations:
+                    stage = Stage(host.client, world, teller, host.process.pid)
+                    teller.line()
+                    teller.line(f"The supervisor is process {host.process.pid}.", "dim")
+                    teller.line(f"The vault, a copy of sample-vault, is {world.vault}", "dim")
+                    await _play_steps(stage, claims, wait=wait)
+                    teller.step("What was started, and what is left")
+                    ending = await closes_the_books(stage, host, engine, instance, creations)
                 left = ending.left.total
                 for claim in ending.claims:
                     teller.claim(claim)

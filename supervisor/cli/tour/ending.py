@@ -10,7 +10,7 @@ from supervisor.cli.tour.claims import (
 )
 from supervisor.cli.tour.host import Host
 from supervisor.cli.tour.stage import Stage
-from supervisor.cli.tour.witness import Engine, Left, files_with, leftovers
+from supervisor.cli.tour.witness import Creations, Engine, Left, files_with, leftovers
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Ending:
 
 
 async def closes_the_books(
-    stage: Stage, host: Host, engine: Engine, instance: str, began: float
+    stage: Stage, host: Host, engine: Engine, instance: str, creations: Creations
 ) -> Ending:
     """Stop the supervisor and settle the account with the engine, the kernel and the disk."""
     sandboxed = [each for each in stage.told if each.first("isolation").get("cage") == "container"]
@@ -30,9 +30,9 @@ async def closes_the_books(
         f"   started  1 supervisor, {len(sandboxed)} containers,"
         f" {len(stage.told) - len(sandboxed)} agents as processes of this machine"
     )
-    made = await engine.made_since(began, instance)
     status = await host.stop()
     left = await leftovers(engine, stage.world, instance)
+    made = await creations.made()
     secrets = stage.secrets
     key_files = files_with(stage.world.root, {"the API key": stage.world.key})
     claims = [

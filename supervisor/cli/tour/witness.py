@@ -4,11 +4,12 @@ Nothing here asks the supervisor; a count of leftovers that it made itself would
 """
 
 import asyncio
+import contextlib
 import hashlib
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -51,6 +52,37 @@ class Left:
         )
 
 
+class Creations:
+    """The containers that the engine says it made, each with its turn."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, str] = {}
+        self._gone: set[str] = set()
+        self._heard = asyncio.Condition()
+
+    async def hear(self, response: httpx.Response) -> None:
+        """Take in the engine's events until it ends them, or nobody listens any more."""
+        async for line in response.aiter_lines():
+            event = orjson.loads(line)
+            async with self._heard:
+                if event["Action"] == "create":
+                    attributes = event["Actor"]["Attributes"]
+                    self._made[event["Actor"]["ID"]] = attributes.get(_TURN_LABEL, "")
+                else:
+                    self._gone.add(event["Actor"]["ID"])
+                self._heard.notify_all()
+
+    async def made(self) -> dict[str, str]:
+        """All of them, by their ids, once each that was made is said to be gone as well.
+
+        Events come in order: then none is on its way any more. Waits for some seconds at most.
+        """
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_SETTLE_SECONDS), self._heard:
+                await self._heard.wait_for(lambda: self._gone >= self._made.keys())
+        return dict(self._made)
+
+
 class Engine:
     """Questions to the container engine over its socket; it changes nothing."""
 
@@ -77,21 +109,29 @@ class Engine:
         found = await self._get("/volumes", filters=_filter(label=[f"{_LABEL}={instance}"]))
         return len(found["Volumes"] or ())
 
-    async def made_since(self, began: float, instance: str) -> dict[str, str]:
-        """The containers of this supervisor that the engine says it made, each with its turn."""
-        response = await self._http.get(
-            "/events",
-            params={
-                "since": f"{began:.0f}",
-                "until": f"{time.time():.9f}",
-                "filters": _filter(
-                    type=["container"], event=["create"], label=[f"{_LABEL}={instance}"]
-                ),
-            },
-        )
-        response.raise_for_status()
-        actors = [orjson.loads(line)["Actor"] for line in response.text.splitlines()]
-        return {each["ID"]: each["Attributes"].get(_TURN_LABEL, "") for each in actors}
+    @asynccontextmanager
+    async def creations(self, instance: str, began: float) -> AsyncIterator["Creations"]:
+        """Hear of every container of this supervisor as it is made; `began`: since when.
+
+        The engine remembers a few hundred events of all its containers, so that who asks at the
+        end may ask too late.
+        """
+        asked = {
+            "since": f"{began:.0f}",
+            "filters": _filter(
+                type=["container"], event=["create", "destroy"], label=[f"{_LABEL}={instance}"]
+            ),
+        }
+        endless = httpx.Timeout(_ENGINE_SECONDS, read=None)
+        async with self._http.stream("GET", "/events", params=asked, timeout=endless) as response:
+            response.raise_for_status()
+            found = Creations()
+            hearing = asyncio.create_task(found.hear(response))
+            try:
+                yield found
+            finally:
+                hearing.cancel()
+                await asyncio.gather(hearing, return_exceptions=True)
 
     async def _get(self, path: str, **params: str) -> Any:
         response = await self._http.get(path, params=params)
