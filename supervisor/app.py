@@ -1,7 +1,6 @@
 """The composition root: the only file that knows every part, and the order of their lifetimes."""
 
 import asyncio
-import contextlib
 import logging
 import os
 import sys
@@ -35,9 +34,9 @@ from supervisor.gateway.door import Gateway
 from supervisor.gateway.proxy import Upstream
 from supervisor.gateway.scenario import parse_scenario
 from supervisor.gateway.scripted_model import serve_scripted
-from supervisor.ids import InstanceId, new_turn_id
 from supervisor.observability.audit import AuditLog
 from supervisor.observability.health import Readiness
+from supervisor.premises import Places, prepare
 from supervisor.readiness import checks, database_check, require_allowed_model
 from supervisor.runtimes.container.engine import Engine
 from supervisor.runtimes.container.runtime import ContainerRuntime, Sandboxes
@@ -55,8 +54,7 @@ from supervisor.settings import Settings
 from supervisor.storage.adoption import Home
 from supervisor.storage.database import Database
 from supervisor.storage.grants import GrantStore
-from supervisor.storage.identity import instance_of, private_folder, token_of
-from supervisor.storage.lock import hold_data_folder, hold_database
+from supervisor.storage.identity import token_of
 from supervisor.storage.place import database_place
 from supervisor.storage.sessions import SessionStore
 from supervisor.storage.timestamp import SystemClock
@@ -67,32 +65,14 @@ from supervisor.trust.levels import TrustLevel
 
 logger = logging.getLogger(__name__)
 
-_SOCKET_PATH_BYTES: Final = 107  # sockaddr_un, unix(7)
 _MIB: Final = 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class _Places:
-    """The folders of one supervisor, made and closed to others."""
-
-    data: Path
-    runtime: Path
-    instance: InstanceId
-
-    @property
-    def turns(self) -> Path:
-        return self.runtime / "turns"
-
-    @property
-    def own(self) -> tuple[Path, ...]:
-        return (self.data, self.runtime)
 
 
 @dataclass(frozen=True, slots=True)
 class _Machinery:
     """What turns are run with, and what is swept after them."""
 
-    places: _Places
+    places: Places
     gateway: Gateway
     engine: Engine
     views: VaultViews
@@ -106,7 +86,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
     Raises ConfigurationError (DataFolderInUse, DatabaseTooNew) for what must be mended first.
     """
     async with AsyncExitStack() as stack:
-        places = _prepare(settings, stack)
+        places = prepare(settings, stack)
         token = token_of(places.data)
         key = settings.api_key.get_secret_value() if settings.api_key else None
         policy = PolicySource(settings.policies, own=places.own)
@@ -214,36 +194,6 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
         )
 
 
-def _prepare(settings: Settings, stack: AsyncExitStack) -> _Places:
-    if not settings.vault.is_dir():
-        raise ConfigurationError(
-            "the vault is not a folder",
-            where=str(settings.vault),
-            remedy="give one with --vault or VAULT_PATH",
-        )
-    data = private_folder(settings.data_dir)
-    stack.enter_context(hold_data_folder(data))
-    stack.enter_context(hold_database(database_place(settings.vault)))
-    instance = instance_of(data)
-    runtime = private_folder(private_folder(settings.runtime_dir) / instance[:12])
-    stack.callback(_remove_if_empty, runtime)
-    longest = runtime / "turns" / new_turn_id() / "run" / "model.sock"
-    if len(os.fsencode(longest)) > _SOCKET_PATH_BYTES:
-        raise ConfigurationError(
-            f"a socket's path would be longer than {_SOCKET_PATH_BYTES} bytes",
-            where=str(settings.runtime_dir),
-            remedy="set TRUSTFLOOR_RUNTIME_DIR to a shorter path",
-        )
-    return _Places(data, runtime, instance)
-
-
-def _remove_if_empty(runtime: Path) -> None:
-    """Remove the folder and its `turns`; what a turn could not clear away stays to be found."""
-    for folder in (runtime / "turns", runtime):
-        with contextlib.suppress(OSError):
-            folder.rmdir()
-
-
 async def _warn_without_sandbox(engine: Engine, image: str) -> None:
     """One line at the start, rather than an error at the first message only."""
     try:
@@ -254,7 +204,7 @@ async def _warn_without_sandbox(engine: Engine, image: str) -> None:
         )
 
 
-async def _upstream(settings: Settings, places: _Places, stack: AsyncExitStack) -> Upstream:
+async def _upstream(settings: Settings, places: Places, stack: AsyncExitStack) -> Upstream:
     path = settings.scenario
     if path is None:
         return Upstream(base_url=settings.api_url, api_key=settings.api_key)

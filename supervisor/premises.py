@@ -1,0 +1,67 @@
+"""The folders of one supervisor: made, closed to others, and held for as long as it runs."""
+
+import contextlib
+import os
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from supervisor.errors import ConfigurationError
+from supervisor.ids import InstanceId, new_turn_id
+from supervisor.settings import Settings
+from supervisor.storage.identity import instance_of, private_folder
+from supervisor.storage.lock import hold_data_folder, hold_database
+from supervisor.storage.place import database_place
+
+_SOCKET_PATH_BYTES: Final = 107  # sockaddr_un, unix(7)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The folders of one supervisor, made and closed to others."""
+
+    data: Path
+    runtime: Path
+    instance: InstanceId
+
+    @property
+    def turns(self) -> Path:
+        """Where each turn has its folder."""
+        return self.runtime / "turns"
+
+    @property
+    def own(self) -> tuple[Path, ...]:
+        """What no agent may look into."""
+        return (self.data, self.runtime)
+
+
+def prepare(settings: Settings, stack: AsyncExitStack) -> Places:
+    """The folders, held until the stack is left. Raises ConfigurationError, DataFolderInUse."""
+    if not settings.vault.is_dir():
+        raise ConfigurationError(
+            "the vault is not a folder",
+            where=str(settings.vault),
+            remedy="give one with --vault or VAULT_PATH",
+        )
+    data = private_folder(settings.data_dir)
+    stack.enter_context(hold_data_folder(data))
+    stack.enter_context(hold_database(database_place(settings.vault)))
+    instance = instance_of(data)
+    runtime = private_folder(private_folder(settings.runtime_dir) / instance[:12])
+    stack.callback(_remove_if_empty, runtime)
+    longest = runtime / "turns" / new_turn_id() / "run" / "model.sock"
+    if len(os.fsencode(longest)) > _SOCKET_PATH_BYTES:
+        raise ConfigurationError(
+            f"a socket's path would be longer than {_SOCKET_PATH_BYTES} bytes",
+            where=str(settings.runtime_dir),
+            remedy="set TRUSTFLOOR_RUNTIME_DIR to a shorter path",
+        )
+    return Places(data, runtime, instance)
+
+
+def _remove_if_empty(runtime: Path) -> None:
+    """Remove the folder and its `turns`; what a turn could not clear away stays to be found."""
+    for folder in (runtime / "turns", runtime):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
