@@ -12,7 +12,7 @@ import typer
 from supervisor.cli.client import Client, find_token, find_url
 from supervisor.cli.render import Screen
 from supervisor.errors import TrustfloorError
-from supervisor.settings import default_data_dir
+from supervisor.variables import default_data_dir
 
 T = TypeVar("T")
 

@@ -1,24 +1,16 @@
 """`trustfloor grants`: list what was granted beyond single calls, and take it back."""
 
-import asyncio
-import os
 import sys
-from collections.abc import Awaitable, Callable
-from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import typer
 
-from supervisor.cli.client import Client, Refused, find_token, find_url
+from supervisor.cli.answered import DataDir, answered
+from supervisor.cli.client import Client, Refused
 from supervisor.cli.json_out import write_json
 from supervisor.cli.render import Screen
 from supervisor.errors import NotFound, TrustfloorError
-from supervisor.variables import default_data_dir
-
-T = TypeVar("T")
-
-DataDir = Annotated[Path | None, typer.Option(help="The supervisor's data folder.")]
 
 grants = typer.Typer(add_completion=False, invoke_without_command=True, rich_markup_mode=None)
 
@@ -47,7 +39,7 @@ def list_grants(
     """List the grants that count, the newest first."""
     wanted = {"sessionId": session, "agent": agent, "ended": "true" if ended else None}
     query = "&".join(f"{key}={quote(value, safe='')}" for key, value in wanted.items() if value)
-    found = _ask(lambda client: client.get(f"/api/grants?{query}"), data_dir)
+    found = answered(lambda client: client.get(f"/api/grants?{query}"), data_dir)
     if as_json:
         write_json(found)
         return
@@ -70,11 +62,21 @@ def revoke(
     data_dir: DataDir = None,
 ) -> None:
     """Take a grant back: from the next call on it doesn't count."""
-    ended = _ask(lambda client: client.delete(f"/api/grants/{quote(grant, safe='')}"), data_dir)
+
+    async def revoked(client: Client) -> Any:
+        try:
+            return await client.delete(f"/api/grants/{quote(grant, safe='')}")
+        except Refused as refused:
+            raise _told_here(refused) from None
+
+    ended = answered(revoked, data_dir)
     Screen(sys.stdout).line(f"revoked: {ended['kind']} {ended['pattern']}")
 
 
-def _not_there(refused: Refused) -> TrustfloorError:
+def _told_here(refused: Refused) -> TrustfloorError:
+    """The refusal as a person at a terminal can act upon it: it speaks of routes else."""
+    if refused.problem.get("code") != NotFound.code:
+        return refused
     return NotFound(
         refused.message,
         where=refused.where,
@@ -86,21 +88,3 @@ def _end(grant: dict[str, Any]) -> str:
     if grant["revokedAt"]:
         return f" · revoked {grant['revokedAt'][:19]} by {grant['revokedBy']}"
     return f" · until {grant['expiresAt'][:19]}" if grant["expiresAt"] else ""
-
-
-def _ask(question: Callable[[Client], Awaitable[T]], data_dir: Path | None) -> T:
-    """What the supervisor answers; ends the command with status 1 where it doesn't."""
-    folder = data_dir or Path(os.environ.get("TRUSTFLOOR_DATA_DIR") or default_data_dir())
-
-    async def asked() -> T:
-        async with Client(find_url(), find_token(folder.expanduser())) as client:
-            return await question(client)
-
-    try:
-        return asyncio.run(asked())
-    except TrustfloorError as refused:
-        error = refused
-        if isinstance(refused, Refused) and refused.problem.get("code") == NotFound.code:
-            error = _not_there(refused)
-        Screen(sys.stderr).failure(error.message, error.where, error.remedy)
-        raise typer.Exit(1) from None
