@@ -10,16 +10,16 @@ from supervisor.errors import SessionNotFound
 from supervisor.events.schema import TrustReport
 from supervisor.ids import SessionId, is_session_id
 from supervisor.sessions.plan import trust_report
-from supervisor.storage.session_row import SessionRow
+from supervisor.storage.session import Session
 
 router = APIRouter(tags=["sessions"])
 
 
-async def require_session(supervisor: Parts, text: str) -> SessionRow:
+async def require_session(supervisor: Parts, text: str) -> Session:
     """The session with this id; raises SessionNotFound, for what is no id as well."""
     if not is_session_id(text):
         raise SessionNotFound("no session has this id", where="sessionId")
-    return await supervisor.sessions.get(SessionId(text))
+    return await supervisor.sessions.get_session(SessionId(text))
 
 
 @router.get("/chat/sessions")
@@ -30,7 +30,7 @@ async def list_sessions(
     archived: bool | None = None,
 ) -> SessionsView:
     """A page of sessions, the last accessed first."""
-    rows = await supervisor.sessions.list(limit, archived=archived, before=before)
+    rows = await supervisor.sessions.list_sessions(limit, archived=archived, before=before)
     active = set(supervisor.conversations.active())
     return SessionsView(
         sessions=[_view(row, active) for row in rows],
@@ -59,7 +59,7 @@ async def put_trust(session_id: str, body: TrustBody, supervisor: Supervisor) ->
     return trust_report(await supervisor.conversations.set_trust(row.id, body.trust_level))
 
 
-def _view(row: SessionRow, active: set[SessionId]) -> SessionView:
+def _view(row: Session, active: set[SessionId]) -> SessionView:
     return SessionView(
         id=row.id,
         title=row.title,

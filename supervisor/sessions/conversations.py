@@ -34,7 +34,7 @@ from supervisor.sessions.plan import (
 )
 from supervisor.sessions.records import MessageRequest, Records, TurnStarted, named_session
 from supervisor.sessions.recovery import close_the_books_of_the_dead
-from supervisor.storage.session_row import SessionRow
+from supervisor.storage.session import Session, SessionUpdate
 from supervisor.trust.levels import TrustLevel
 from supervisor.trust.resolve import Trust, require_not_looser, resolve_trust
 
@@ -143,11 +143,11 @@ class Conversations:
 
         A turn that now runs too loosely is aborted.
         """
-        session = await self._stores.sessions.get(session_id)
+        session = await self._stores.sessions.get_session(session_id)
         require_not_looser(level, await self._records.floors_of(session))
         if level is not session.trust_level:
             await self._house.void_grants(session_id, "the supervisor: the trust level changed")
-        await self._stores.sessions.update(session_id, trust_level=level)
+        await self._stores.sessions.update_session(session_id, SessionUpdate(trust_level=level))
         await self.floors_changed()
         return await self.trust(session_id)
 
@@ -170,7 +170,7 @@ class Conversations:
             lane.stop.tell(f"a floor was raised while the turn ran: {'; '.join(raised)}")
 
     async def _trust(self, session_id: SessionId, cwd: PurePosixPath | None = None) -> Trust:
-        session = await self._stores.sessions.get(session_id)
+        session = await self._stores.sessions.get_session(session_id)
         floors = await self._records.floors_of(session, cwd)
         return resolve_trust(session.trust_level, with_own_floor(floors, session.trust_level))
 
@@ -213,7 +213,7 @@ class Conversations:
             self._group.create_task(self._course.run(plan, runtime, lane), name=lane.turn_id)
         return TurnStarted(session.id, lane.turn_id, opening.seq - 1)
 
-    def _model(self, message: Message, session: SessionRow, facts: SessionFacts) -> str | None:
+    def _model(self, message: Message, session: Session, facts: SessionFacts) -> str | None:
         """The message's model, or else the session's, its agent's, the house's."""
         own = None if facts.agent is None else facts.agent.model
         return message.model or session.model or own or self._house.default_model

@@ -24,7 +24,7 @@ from supervisor.sessions.house import GateTerms, House, Stores, TurnGate
 from supervisor.sessions.lane import Lane, Lanes
 from supervisor.sessions.plan import TurnPlan
 from supervisor.sessions.turn import Heard, Stage, perform
-from supervisor.storage.session_row import SessionRow
+from supervisor.storage.session import Session
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ class Course:
             _note_end(plan, words, time.monotonic() - started)
             await self._house.sweep()
 
-    async def _book(self, plan: TurnPlan, heard: Heard, *, answered: bool) -> SessionRow:
+    async def _book(self, plan: TurnPlan, heard: Heard, *, answered: bool) -> Session:
         spent = heard.spending
         tokens = (
             spent.input_tokens
@@ -96,7 +96,7 @@ class Course:
         await self._stores.sessions.add_spending(plan.run.session_id, tokens, spent.cost_usd)
         if answered:
             await self._stores.sessions.increment_message_count(plan.run.session_id)
-        return await self._stores.sessions.get(plan.run.session_id)
+        return await self._stores.sessions.get_session(plan.run.session_id)
 
     async def _close(self, lane: Lane, words: LastWords, unsaid: Sequence[Event]) -> None:
         """Store the ending, after what there was no cage to say before: the message itself."""

@@ -21,7 +21,7 @@ from supervisor.sessions.plan import SessionFacts
 from supervisor.sessions.surroundings import read_surroundings
 from supervisor.sessions.transcripts import has_content, stored_pointer, transcript_pointer
 from supervisor.sessions.working_directory import resolve_working_directory
-from supervisor.storage.session_row import NewSession, SessionRow
+from supervisor.storage.session import Session, SessionCreate
 from supervisor.storage.workspaces import DEFAULT
 from supervisor.trust.floor import Floor, FloorSource
 from supervisor.trust.levels import TrustLevel
@@ -76,13 +76,13 @@ class Records:
 
     async def of_request(
         self, request: MessageRequest, session_id: SessionId
-    ) -> tuple[SessionRow, Workplace]:
+    ) -> tuple[Session, Workplace]:
         """The session that a message is for, made if it is a new one, and where it works.
 
         Raises SessionNotFound, NotFound (workspace), InvalidRequest.
         """
         if named_session(request) is not None:
-            session = await self._stores.sessions.get(session_id)
+            session = await self._stores.sessions.get_session(session_id)
             if request.workspace not in (None, session.workspace):
                 raise InvalidRequest(
                     "a session stays in its workspace", where="workspace", remedy="leave it out"
@@ -94,8 +94,8 @@ class Records:
         place = await self._workplace(request.working_directory or workspace.folder)
         floors = (*await self._floors.of(workspace.slug, place.cwd), *floor_of(agent))
         pointer = transcript_pointer(self._house.vault, place.cwd, session_id)
-        session = await self._stores.sessions.create(
-            NewSession(
+        session = await self._stores.sessions.create_session(
+            SessionCreate(
                 id=session_id,
                 trust_level=resolve_trust(request.trust_level, floors).effective,
                 workspace=workspace.slug,
@@ -105,15 +105,13 @@ class Records:
                 model=request.model,
                 agent_type=agent.name if agent is not None else None,
                 agent_path=agent.path if agent is not None else None,
+                transcript_path=str(pointer),
             )
         )
-        return (
-            await self._stores.sessions.update(session.id, transcript_path=str(pointer)),
-            place,
-        )
+        return session, place
 
     async def floors_of(
-        self, session: SessionRow, cwd: PurePosixPath | None = None
+        self, session: Session, cwd: PurePosixPath | None = None
     ) -> tuple[Floor, ...]:
         """Everybody's floors for this session but its own. Raises NotFound, InvalidRequest.
 
@@ -124,7 +122,7 @@ class Records:
         agent = await self.agent_of(session)
         return (*await self._floors.of(session.workspace, cwd), *floor_of(agent))
 
-    async def agent_of(self, session: SessionRow) -> AgentDefinition | None:
+    async def agent_of(self, session: Session) -> AgentDefinition | None:
         """The session's agent as its file is now; None if it has none.
 
         Raises InvalidRequest if the file is gone or broken: without it nobody knows its limits.
@@ -146,13 +144,13 @@ class Records:
         found = await asyncio.to_thread(self._house.agents)
         return found.find(wanted)
 
-    async def _require_same_agent(self, wanted: str | None, session: SessionRow) -> None:
+    async def _require_same_agent(self, wanted: str | None, session: Session) -> None:
         if wanted and (await self._find(wanted)).path != session.agent_path:
             raise InvalidRequest(
                 "a session keeps its agent", where="agentPath", remedy="leave it out"
             )
 
-    async def facts(self, session: SessionRow, place: Workplace) -> SessionFacts:
+    async def facts(self, session: Session, place: Workplace) -> SessionFacts:
         """The session as it is now, in that place."""
         agent = await self.agent_of(session)
         told = await asyncio.to_thread(

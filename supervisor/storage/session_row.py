@@ -1,69 +1,27 @@
-"""A session as it is stored, and how a row is read: damage costs that row, and never loosens it."""
+"""How a session's row is read: damage costs that row, and never loosens it."""
 
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from supervisor.ids import SessionId
+from supervisor.storage.cursor import cursor_of
+from supervisor.storage.session import (
+    DAMAGED_PERMISSIONS,
+    Session,
+    SessionSource,
+    read_permissions,
+)
 from supervisor.storage.timestamp import stored_moment
 from supervisor.trust.levels import TrustLevel, strictest
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewSession:
-    """What a session is created from; the level and the workspace are always said."""
-
-    id: SessionId
-    trust_level: TrustLevel
-    workspace: str
-    title: str | None = None
-    module: str = "chat"
-    source: str = "parachute"
-    working_directory: str | None = None
-    vault_root: str | None = None
-    model: str | None = None
-    continued_from: str | None = None
-    agent_type: str | None = None
-    agent_path: str | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+POSITION: Final = "position"
+"""The name that the row's number has in a query."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionRow:
-    """One stored session. `cost_usd` is in US dollars; moments are in UTC.
-
-    `damaged` names the columns that could not be read and were replaced: an unknown trust level by
-    the strictest one, everything else by nothing. `cursor` says where this row stands in a list.
-    """
-
-    id: SessionId
-    title: str | None
-    module: str
-    source: str
-    working_directory: str | None
-    vault_root: str | None
-    model: str | None
-    message_count: int
-    archived: bool
-    created_at: datetime
-    last_accessed: datetime
-    continued_from: str | None
-    agent_type: str | None
-    metadata: Mapping[str, Any]
-    trust_level: TrustLevel
-    workspace: str
-    agent_path: str | None
-    transcript_path: str | None
-    tokens_used: int
-    cost_usd: float
-    cursor: str
-    damaged: tuple[str, ...] = ()
-
-
-def parse_row(row: Mapping[str, Any]) -> SessionRow:
+def parse_row(row: Mapping[str, Any]) -> Session:
     """The typed session of a database row; never fails on what the columns hold."""
     damaged: list[str] = []
 
@@ -75,7 +33,10 @@ def parse_row(row: Mapping[str, Any]) -> SessionRow:
         return None
 
     def text(column: str) -> str:
-        return optional(column) or ""
+        value = optional(column)
+        if value is None and column not in damaged:
+            damaged.append(column)
+        return value or ""
 
     def moment(column: str) -> datetime:
         return stored_moment(row[column], damaged, column)
@@ -87,16 +48,22 @@ def parse_row(row: Mapping[str, Any]) -> SessionRow:
         damaged.append(column)
         return 0
 
-    return SessionRow(
-        id=SessionId(str(row["id"])),
+    def flag(column: str) -> bool:
+        value = row[column]
+        if value not in (0, 1):
+            damaged.append(column)
+        return bool(value != 0)
+
+    return Session(
+        id=SessionId(text("id")),
         title=optional("title"),
         module=text("module"),
-        source=text("source"),
+        source=_parse_source(row["source"], damaged),
         working_directory=optional("working_directory"),
         vault_root=optional("vault_root"),
         model=optional("model"),
         message_count=int(number("message_count")),
-        archived=bool(row["archived"]),
+        archived=flag("archived"),
         created_at=moment("created_at"),
         last_accessed=moment("last_accessed"),
         continued_from=optional("continued_from"),
@@ -108,7 +75,7 @@ def parse_row(row: Mapping[str, Any]) -> SessionRow:
         transcript_path=optional("transcript_path"),
         tokens_used=int(number("tokens_used")),
         cost_usd=float(number("cost_usd")),
-        cursor=f"{row['last_accessed']}|{row['id']}",
+        cursor=cursor_of(row["last_accessed"], row[POSITION]),
         damaged=tuple(damaged),
     )
 
@@ -122,7 +89,8 @@ def parse_level(stored: object, damaged: list[str], column: str = "trust_level")
     return strictest(*TrustLevel)
 
 
-def _parse_metadata(stored: object, damaged: list[str]) -> dict[str, Any]:
+def parse_object(stored: object, damaged: list[str], column: str = "metadata") -> dict[str, Any]:
+    """The JSON object that a column holds, {} for NULL; {} and `column` added if it is none."""
     if stored is None:
         return {}
     try:
@@ -131,5 +99,20 @@ def _parse_metadata(stored: object, damaged: list[str]) -> dict[str, Any]:
         parsed = None
     if isinstance(parsed, dict):
         return parsed
-    damaged.append("metadata")
+    damaged.append(column)
     return {}
+
+
+def _parse_source(stored: object, damaged: list[str]) -> SessionSource:
+    for source in SessionSource:
+        if stored == source.value:
+            return source
+    damaged.append("source")
+    return SessionSource.PARACHUTE
+
+
+def _parse_metadata(stored: object, damaged: list[str]) -> dict[str, Any]:
+    metadata = parse_object(stored, damaged)
+    if read_permissions(metadata) is None:
+        damaged.append(DAMAGED_PERMISSIONS)
+    return metadata

@@ -28,11 +28,16 @@ def require_our_shape(cx: sqlite3.Connection, path: Path, schema: Schema) -> Non
     Says nothing of a file without a schema and of versions we don't know: those are the
     migration's to judge.
     """
-    found = _entries(cx)
+    # In one transaction: another process may migrate the file at this moment.
+    cx.execute("BEGIN")
+    try:
+        found = _entries(cx)
+        _require_plain_version(found, path)
+        version = current_version(cx)
+    finally:
+        cx.execute("ROLLBACK")
     if not found:
         return
-    _require_plain_version(found, path)
-    version = current_version(cx)
     steps = load_steps(schema)
     if not steps[0].version <= version <= steps[-1].version:
         return

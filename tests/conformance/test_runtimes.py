@@ -75,7 +75,7 @@ async def test_the_second_message_takes_up_the_first(house: House, level: TrustL
     first = await house.send(prompt(step("My name is Ada.")), level)
     second = await house.send(prompt(step("Again.")), level, session_id=first.session_id)
     assert second.events[0]["resumeInfo"]["method"] == "sdk_resume"
-    session = await house.parts.sessions.get(first.session_id)
+    session = await house.parts.sessions.get_session(first.session_id)
     assert session.transcript_path is not None
     pointer = PurePosixPath(session.transcript_path)
     transcript = (house.vault / transcript_for(pointer, level)).read_text()

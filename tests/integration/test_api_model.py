@@ -24,7 +24,7 @@ async def test_a_model_that_is_not_allowed_is_refused_and_no_session_is_made(
     with pytest.raises(InvalidRequest) as refused:
         await house.begin("hello", model=model)
     assert refused.value.where == "model"
-    assert await house.parts.sessions.list(10) == []
+    assert await house.parts.sessions.list_sessions(10) == []
 
 
 async def test_one_that_is_allowed_answers(house: House) -> None:

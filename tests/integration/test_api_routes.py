@@ -9,7 +9,7 @@ import pytest
 from supervisor.approvals.pending import TurnContext
 from supervisor.ids import new_session_id, new_turn_id
 from supervisor.policy.call import ToolCall
-from supervisor.storage.session_row import NewSession
+from supervisor.storage.session import SessionCreate
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.api import ApiWorld, api_world
 
@@ -110,10 +110,10 @@ class TestWorkspaces:
         self, world: ApiWorld
     ) -> None:
         await world.parts.workspaces.put("used", floor=TrustLevel.SANDBOXED)
-        session = NewSession(
+        session = SessionCreate(
             id=new_session_id(), trust_level=TrustLevel.SANDBOXED, workspace="used"
         )
-        await world.sessions.create(session)
+        await world.sessions.create_session(session)
         kind = {"Content-Type": "application/json"}
         async with world.client(**kind) as client:
             await client.put("/api/workspaces/notes", json={"floor": "vault"})

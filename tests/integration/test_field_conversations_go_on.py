@@ -66,7 +66,7 @@ async def test_the_second_turn_knows_the_first_after_a_restart() -> None:
                     places = [asked.index(each) for each in ours]
                     assert places == sorted(places)
                     assert set(re.findall(r"first-[0-9]+\.", asked)) == {ours[0]}
-                    session = await house.parts.sessions.get(turn.session_id)
+                    session = await house.parts.sessions.get_session(turn.session_id)
                     assert session.transcript_path is not None
                     pointer = PurePosixPath(session.transcript_path)
                     kept = (house.vault / transcript_for(pointer, cases[number][1])).read_text()

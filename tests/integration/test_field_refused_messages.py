@@ -40,7 +40,7 @@ async def test_it_names_the_field_and_makes_no_session(
             with pytest.raises(InvalidRequest) as refused:
                 await house.begin(trust_level=level, **request_)
             assert refused.value.where == field
-        assert await house.parts.sessions.list(10) == []
+        assert await house.parts.sessions.list_sessions(10) == []
         assert house.parts.conversations.active() == []
 
 

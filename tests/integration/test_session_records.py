@@ -35,7 +35,7 @@ async def test_beginning_a_turn_looks_its_folder_up_once_and_not_in_the_loops_th
     async with watched(monkeypatch) as (house, looks):
         first = await house.begin("hello", working_directory="notes")
         assert looks == [False]
-        session = await house.parts.sessions.get(first.session_id)
+        session = await house.parts.sessions.get_session(first.session_id)
     assert session.working_directory == "notes"
 
 

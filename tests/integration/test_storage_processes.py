@@ -75,9 +75,9 @@ def test_a_first_migration_killed_after_any_statement_is_nothing_or_all(tmp_path
         path = tmp_path / f"{statements}.db"
         if not killed_after(path, statements):
             break
-        assert version_and_titles(path)[0] in {0, 13, 14}  # each migration by itself
+        assert version_and_titles(path)[0] in {0, 13, 14, 15}  # each migration by itself
         prepare(path, "sessions")
-        assert version_and_titles(path) == (14, [])
+        assert version_and_titles(path) == (15, [])
     assert statements > len(load_steps("sessions")[0].statements)
 
 
@@ -104,11 +104,11 @@ async def test_a_later_migration_killed_after_any_statement_keeps_every_row(
         with closing(sqlite3.connect(path, isolation_level=None)) as cx:
             migrate(cx, path, (*load_steps("sessions"), Step(9000, "later", LATER)))
         assert version_and_titles(path) == (9000, titles)
-        backup = path.with_name(path.name + ".v14.bak")
-        assert version_and_titles(backup) == (14, titles)
+        backup = path.with_name(path.name + ".v15.bak")
+        assert version_and_titles(backup) == (15, titles)
         if not killed:
             break
-    assert versions == {14, 9000}
+    assert versions == {15, 9000}
     assert statements > len(LATER)
 
 
@@ -124,7 +124,7 @@ sys.stdin.readline(); prepare(Path(sys.argv[1]), "sessions")
             process.stdin.write("go\n")
             process.stdin.flush()
         assert (one.wait(60), two.wait(60)) == (0, 0)
-    assert version_and_titles(path) == (14, [])
+    assert version_and_titles(path) == (15, [])
 
 
 async def test_twenty_sessions_stream_while_another_process_holds_the_lock_for_three_seconds(
@@ -134,7 +134,7 @@ async def test_twenty_sessions_stream_while_another_process_holds_the_lock_for_t
     async with stores(tmp_path) as at, event_log(tmp_path) as log:
         ids = [new_session_id() for _ in range(20)]
         for each in ids:
-            await at.sessions.create(session(each))
+            await at.sessions.create_session(session(each))
         with closing(sqlite3.connect(at.db.path)) as long_reader:
             long_reader.execute("BEGIN")
             long_reader.execute("SELECT * FROM sessions").fetchone()
@@ -157,7 +157,7 @@ async def test_twenty_sessions_stream_while_another_process_holds_the_lock_for_t
             latest = await at.turns.latest(each)
             assert latest is not None
             assert latest.state == "done"
-            assert (await at.sessions.get(each)).message_count == 1
+            assert (await at.sessions.get_session(each)).message_count == 1
             assert await log.last_seq(each) == 10
 
 
@@ -166,13 +166,13 @@ async def test_a_lock_held_beyond_the_wait_is_busy_and_afterwards_all_goes_on(
 ) -> None:
     """Field report S14, the second half."""
     async with stores(tmp_path, wait=0.5) as at:
-        await at.sessions.create(session())
+        await at.sessions.create_session(session())
         await at.turns.begin(TURN, SESSION, TrustLevel.VAULT)
         with write_lock_held_elsewhere(at.db.path) as holder:
             with pytest.raises(StorageBusy) as refusal:
                 await at.turns.end(TURN, "done")
             assert refusal.value.retryable
-            assert (await at.sessions.get(SESSION)).id == SESSION
+            assert (await at.sessions.get_session(SESSION)).id == SESSION
             holder.communicate("go\n")
         assert await at.turns.end(TURN, "done")
 

@@ -245,7 +245,7 @@ async def test_a_session_is_not_made_looser_than_a_floor_and_is_told_whose(house
             await house.parts.conversations.set_trust(turn.session_id, level)
         assert refusal.value.where == "workspace:sandboxed"
         assert "sandboxed" in str(refusal.value.remedy)
-    session = await house.parts.sessions.get(turn.session_id)
+    session = await house.parts.sessions.get_session(turn.session_id)
     assert session.trust_level is SANDBOXED
 
 

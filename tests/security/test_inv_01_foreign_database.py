@@ -15,7 +15,7 @@ from supervisor.errors import ConfigurationError
 from supervisor.storage.adoption import Adoption
 from supervisor.storage.database import Database
 from supervisor.storage.identity import private_folder
-from supervisor.storage.session_row import NewSession
+from supervisor.storage.session import SessionCreate, SessionUpdate
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.foreign import Place, a_place, copied
 from tests.worlds.house import a_house
@@ -33,15 +33,15 @@ async def used(place: Place, *, pointer: str | None = None) -> None:
     """A vault in which a session runs at full, with a turn that was never ended."""
     async with place.opened() as at:
         await at.workspaces.put("w", name="w", folder="", floor=FULL)
-        await at.sessions.create(NewSession(id=SESSION, trust_level=FULL, workspace="w"))
-        await at.sessions.update(SESSION, transcript_path=pointer)
+        await at.sessions.create_session(SessionCreate(id=SESSION, trust_level=FULL, workspace="w"))
+        await at.sessions.update_session(SESSION, SessionUpdate(transcript_path=pointer))
         await at.turns.begin(TURN, SESSION, FULL)
 
 
 async def all_strict(place: Place) -> Adoption:
     """Open it as ours: everything in it is at the strictest. What was said of it."""
     async with place.opened() as at:
-        assert {row.trust_level for row in await at.sessions.list()} == {SANDBOXED}
+        assert {row.trust_level for row in await at.sessions.list_sessions()} == {SANDBOXED}
         assert {row.floor for row in await at.workspaces.list()} == {SANDBOXED}
         assert await at.turns.running() == []
         assert at.db.adoption is not None
@@ -52,7 +52,7 @@ async def still_loose(place: Place) -> None:
     """Open it as ours: it is taken at its word."""
     async with place.opened() as at:
         assert at.db.adoption is None
-        assert (await at.sessions.get(SESSION)).trust_level is FULL
+        assert (await at.sessions.get_session(SESSION)).trust_level is FULL
         assert (await at.workspaces.get("w")).floor is FULL
         assert (await at.workspaces.get("default")).floor is FULL
 
@@ -86,7 +86,7 @@ async def test_a_database_from_elsewhere_is_taken_in_at_the_strictest_once_and_s
     assert "PUT /api/workspaces/default" in warning
     async with place.opened() as at:
         assert at.db.adoption is None
-        assert (await at.sessions.get(SESSION)).transcript_path == POINTER
+        assert (await at.sessions.get_session(SESSION)).transcript_path == POINTER
         await at.workspaces.put("default", name="d", folder="", floor=FULL)
     async with place.opened() as at:
         assert (await at.workspaces.get("default")).floor is FULL
@@ -105,7 +105,7 @@ async def test_a_database_without_any_seal_is_foreign_and_an_empty_one_is_nobody
     place.data.mkdir()
     place.write("UPDATE workspaces SET name = 'x'", "DELETE FROM metadata")
     async with place.opened() as at:
-        await at.sessions.create(session())
+        await at.sessions.create_session(session())
     place.write("DELETE FROM metadata")
     await all_strict(place)
 
@@ -133,7 +133,7 @@ LOOSER = "UPDATE sessions SET trust_level = 'full'"
 
 async def kept_strict(place: Place) -> None:
     async with place.opened() as at:
-        await at.sessions.create(session(level=SANDBOXED))
+        await at.sessions.create_session(session(level=SANDBOXED))
 
 
 async def test_a_copy_that_comes_back_altered_with_our_seal_is_foreign(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ async def test_control_the_altered_copy_would_be_believed_without_the_witness(
     place.write(LOOSER)
     place.trust_as_it_is()
     async with place.opened() as at:
-        assert (await at.sessions.get(SESSION)).trust_level is FULL
+        assert (await at.sessions.get_session(SESSION)).trust_level is FULL
 
 
 async def test_a_file_put_in_our_files_place_while_we_run_is_foreign_at_the_next_start(
@@ -173,7 +173,7 @@ async def a_killed_supervisors(place: Place) -> None:
     crash, notes = place.root / "crash", place.root / "notes"
     async with place.opened() as at:
         await at.workspaces.put("w", name="w", folder="", floor=FULL)
-        await at.sessions.create(NewSession(id=SESSION, trust_level=FULL, workspace="w"))
+        await at.sessions.create_session(SessionCreate(id=SESSION, trust_level=FULL, workspace="w"))
         files = [place.file.with_name(place.file.name + end) for end in ("", "-wal")]
         crash.mkdir()
         contents = {each: each.read_bytes() for each in files}
@@ -373,7 +373,7 @@ async def test_a_foreign_pointer_that_leads_elsewhere_is_emptied(
     await used(place.other(), pointer=pointer)
     assert (await all_strict(place)).transcripts == 1
     async with place.opened() as at:
-        assert (await at.sessions.get(SESSION)).transcript_path is None
+        assert (await at.sessions.get_session(SESSION)).transcript_path is None
 
 
 def link_the_folder(place: Place, elsewhere: Path) -> None:
@@ -458,7 +458,7 @@ async def test_two_sessions_of_a_foreign_file_are_both_made_strict(tmp_path: Pat
     place = a_place(tmp_path)
     await used(place.other())
     async with place.other().opened() as at:
-        await at.sessions.create(session(OTHER, FULL))
+        await at.sessions.create_session(session(OTHER, FULL))
     assert (await all_strict(place)).sessions == 2
 
 

@@ -86,7 +86,7 @@ def forge(transcript: Path, target: Path) -> None:
 
 
 async def pointer(house: House, turn: Any) -> Path:
-    session = await house.parts.sessions.get(turn.session_id)
+    session = await house.parts.sessions.get_session(turn.session_id)
     assert session.transcript_path is not None
     return house.vault / session.transcript_path
 

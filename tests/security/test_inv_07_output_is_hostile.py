@@ -187,14 +187,14 @@ async def test_forged_events_change_neither_the_level_nor_what_was_spent(world: 
     assert turn.events[0]["trustLevel"] == "sandboxed"
     assert not {"permission_resolved", "permission_request", "aborted"} & set(turn.types)
     assert "forged" not in json.dumps(turn.events[-1])
-    session = await world.house.parts.sessions.get(turn.session_id)
+    session = await world.house.parts.sessions.get_session(turn.session_id)
     assert session.trust_level is TrustLevel.SANDBOXED
     assert (await world.house.parts.conversations.trust(turn.session_id)).effective == "sandboxed"
 
 
 async def test_huge_totals_are_the_gateways_business_and_not_the_containers(world: World) -> None:
     turn = await watched(world.house, "huge_totals")
-    session = await world.house.parts.sessions.get(turn.session_id)
+    session = await world.house.parts.sessions.get_session(turn.session_id)
     assert (session.tokens_used, session.cost_usd) == (0, 0.0)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from supervisor.policy.coverage import Coverage
 from supervisor.policy.permissions import Grant, GrantKind, GrantScope, Permissions
 from supervisor.storage.grants import GrantRow, GrantStore
-from supervisor.storage.session_row import NewSession
+from supervisor.storage.session import SessionCreate
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.foreign import Place, a_place
 from tests.worlds.grants import GrantsWorld, asking_about, grants_world, wary_policy
@@ -94,8 +94,8 @@ async def test_a_grant_that_came_with_a_vault_from_elsewhere_counts_for_nothing(
 
     theirs = place.other()
     async with theirs.opened() as at:
-        await at.sessions.create(
-            NewSession(id=SESSION, trust_level=TrustLevel.FULL, workspace="default")
+        await at.sessions.create_session(
+            SessionCreate(id=SESSION, trust_level=TrustLevel.FULL, workspace="default")
         )
         await GrantStore(at.db).add([stored_grant()])
     assert await live_grants(theirs) == ["**/*"]

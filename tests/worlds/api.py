@@ -38,7 +38,7 @@ from supervisor.sessions.records import MessageRequest, TurnStarted
 from supervisor.settings import Settings
 from supervisor.storage.database import Database
 from supervisor.storage.grants import GrantStore
-from supervisor.storage.session_row import NewSession
+from supervisor.storage.session import SessionCreate, SessionUpdate
 from supervisor.storage.sessions import SessionStore
 from supervisor.storage.timestamp import SystemClock
 from supervisor.storage.workspaces import WorkspaceStore
@@ -73,8 +73,8 @@ class PlayedByTheTest:
         self.asked.append(request)
         session_id = SessionId(request.session_id) if request.session_id else new_session_id()
         if request.session_id is None:
-            await self._sessions.create(
-                NewSession(id=session_id, trust_level=TrustLevel.SANDBOXED, workspace="default")
+            await self._sessions.create_session(
+                SessionCreate(id=session_id, trust_level=TrustLevel.SANDBOXED, workspace="default")
             )
         after = await self._log.last_seq(session_id)
         turn_id = self.running[session_id] = new_turn_id()
@@ -105,12 +105,12 @@ class PlayedByTheTest:
         return [Floor(FloorSource.WORKSPACE, self.workspace_floor, "default")]
 
     async def trust(self, session_id: SessionId) -> Trust:
-        row = await self._sessions.get(session_id)
+        row = await self._sessions.get_session(session_id)
         return resolve_trust(row.trust_level, self._floors())
 
     async def set_trust(self, session_id: SessionId, level: TrustLevel) -> Trust:
         require_not_looser(level, self._floors())
-        await self._sessions.update(session_id, trust_level=level)
+        await self._sessions.update_session(session_id, SessionUpdate(trust_level=level))
         return await self.trust(session_id)
 
     async def floors_changed(self) -> None:
@@ -147,8 +147,8 @@ class ApiWorld:
     async def session(self) -> SessionId:
         """A session in which nothing was said yet."""
         session_id = new_session_id()
-        await self.sessions.create(
-            NewSession(id=session_id, trust_level=TrustLevel.SANDBOXED, workspace="default")
+        await self.sessions.create_session(
+            SessionCreate(id=session_id, trust_level=TrustLevel.SANDBOXED, workspace="default")
         )
         return session_id
 

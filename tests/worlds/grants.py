@@ -28,7 +28,7 @@ from supervisor.policy.wanted import wanted
 from supervisor.runtimes.honeytokens import Honeytokens
 from supervisor.storage.database import Database
 from supervisor.storage.grants import GrantStore
-from supervisor.storage.session_row import NewSession
+from supervisor.storage.session import SessionCreate
 from supervisor.storage.sessions import SessionStore
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.policy_world import SHIPPED, Recorder, SetClock, call, make_vault
@@ -180,9 +180,9 @@ async def grants_world(folder: Path) -> AsyncIterator[GrantsWorld]:
     ):
         sessions = SessionStore(db)
         for each in (SESSION, OTHER):
-            if await sessions.find(each) is None:
-                await sessions.create(
-                    NewSession(id=each, trust_level=TrustLevel.VAULT, workspace="default")
+            if await sessions.find_session(each) is None:
+                await sessions.create_session(
+                    SessionCreate(id=each, trust_level=TrustLevel.VAULT, workspace="default")
                 )
         book = GrantBook(GrantStore(db), audit.append, clock)
         await book.load()

@@ -12,7 +12,7 @@ from supervisor.events.log import EventLog
 from supervisor.events.schema import DoneEvent, SessionResume, TextEvent
 from supervisor.ids import SessionId, TurnId
 from supervisor.storage.database import Database
-from supervisor.storage.session_row import NewSession
+from supervisor.storage.session import SessionCreate
 from supervisor.storage.sessions import SessionStore
 from supervisor.storage.turns import TurnStore
 from supervisor.storage.workspaces import WorkspaceStore
@@ -60,9 +60,9 @@ async def event_log(folder: Path) -> AsyncIterator[EventLog]:
         yield log
 
 
-def session(session_id: SessionId = SESSION, level: TrustLevel = TrustLevel.VAULT) -> NewSession:
+def session(session_id: SessionId = SESSION, level: TrustLevel = TrustLevel.VAULT) -> SessionCreate:
     """A session in the default workspace."""
-    return NewSession(id=session_id, trust_level=level, workspace="default")
+    return SessionCreate(id=session_id, trust_level=level, workspace="default")
 
 
 def text(words: str = "word") -> TextEvent:

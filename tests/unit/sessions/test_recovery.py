@@ -15,7 +15,7 @@ async def test_a_turn_that_was_running_is_ended_in_its_row_and_in_its_events(
     tmp_path: Path,
 ) -> None:
     async with world.stores(tmp_path) as stores, world.event_log(tmp_path) as log:
-        await stores.sessions.create(world.session())
+        await stores.sessions.create_session(world.session())
         await stores.turns.begin(DEAD, world.SESSION, TrustLevel.VAULT)
         await log.append(world.SESSION, DEAD, TextEvent(delta="half"))
         assert await close_the_books_of_the_dead(stores.turns, log) == 1
@@ -30,7 +30,7 @@ async def test_a_turn_that_was_running_is_ended_in_its_row_and_in_its_events(
 
 async def test_the_session_can_go_on_and_nothing_is_ended_twice(tmp_path: Path) -> None:
     async with world.stores(tmp_path) as stores, world.event_log(tmp_path) as log:
-        await stores.sessions.create(world.session())
+        await stores.sessions.create_session(world.session())
         await stores.turns.begin(DEAD, world.SESSION, TrustLevel.VAULT)
         await close_the_books_of_the_dead(stores.turns, log)
         assert await close_the_books_of_the_dead(stores.turns, log) == 0
@@ -54,7 +54,7 @@ async def test_a_turn_whose_ending_was_stored_keeps_it(tmp_path: Path) -> None:
             (world.SESSION, DEAD, done),
             (world.OTHER, NEXT, aborted),
         ):
-            await stores.sessions.create(world.session(session_id))
+            await stores.sessions.create_session(world.session(session_id))
             await stores.turns.begin(turn_id, session_id, TrustLevel.VAULT)
             await log.append(session_id, turn_id, ending)
         assert await close_the_books_of_the_dead(stores.turns, log) == 2
@@ -65,7 +65,7 @@ async def test_a_turn_whose_ending_was_stored_keeps_it(tmp_path: Path) -> None:
 
 async def test_an_earlier_turns_ending_does_not_count_for_the_one_that_ran(tmp_path: Path) -> None:
     async with world.stores(tmp_path) as stores, world.event_log(tmp_path) as log:
-        await stores.sessions.create(world.session())
+        await stores.sessions.create_session(world.session())
         await log.append(
             world.SESSION,
             NEXT,

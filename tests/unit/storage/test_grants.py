@@ -10,7 +10,7 @@ import pytest
 from supervisor.errors import NotFound
 from supervisor.policy.permissions import Grant, GrantKind, GrantScope
 from supervisor.storage.grants import GrantRow, GrantStore
-from supervisor.storage.session_row import NewSession
+from supervisor.storage.session import SessionCreate
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.storage import OTHER, SESSION, Stores, stores
 
@@ -41,9 +41,9 @@ OF_AGENT = {"scope": GrantScope.AGENT, "session_id": None, "agent": "agents/a.md
 
 async def with_sessions(at: Stores) -> GrantStore:
     for each in (SESSION, OTHER):
-        if await at.sessions.find(each) is None:
-            await at.sessions.create(
-                NewSession(id=each, trust_level=TrustLevel.VAULT, workspace="default")
+        if await at.sessions.find_session(each) is None:
+            await at.sessions.create_session(
+                SessionCreate(id=each, trust_level=TrustLevel.VAULT, workspace="default")
             )
     return GrantStore(at.db)
 
@@ -117,7 +117,7 @@ async def test_with_its_session_a_grant_goes(tmp_path: Path) -> None:
     async with stores(tmp_path) as at:
         grants = await with_sessions(at)
         await grants.add([row("a"), row("b", session_id=OTHER)])
-        await at.sessions.delete(SESSION)
+        await at.sessions.delete_session(SESSION)
         assert [each.id for each in await grants.list()] == ["b"]
 
 

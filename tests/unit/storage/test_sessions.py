@@ -3,10 +3,11 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from supervisor.errors import InvalidRequest, SessionBusy, SessionNotFound
 from supervisor.ids import new_session_id
-from supervisor.storage.session_row import NewSession
+from supervisor.storage.session import SessionCreate, SessionUpdate
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.storage import OTHER, SESSION, TURN, Stores, session, stores
 
@@ -19,7 +20,7 @@ async def spoil(at: Stores, column: str, value: object) -> None:
 
 
 async def test_what_is_created_is_there_after_a_restart(tmp_path: Path) -> None:
-    new = NewSession(
+    new = SessionCreate(
         id=SESSION,
         trust_level=TrustLevel.SANDBOXED,
         workspace="default",
@@ -29,9 +30,9 @@ async def test_what_is_created_is_there_after_a_restart(tmp_path: Path) -> None:
         metadata={"trust_mode": True, "odd": "\ud800"},
     )
     async with stores(tmp_path) as at:
-        created = await at.sessions.create(new)
+        created = await at.sessions.create_session(new)
     async with stores(tmp_path) as at:
-        found = await at.sessions.get(SESSION)
+        found = await at.sessions.get_session(SESSION)
     assert found == created
     assert found.trust_level is TrustLevel.SANDBOXED
     assert found.title == "Gärten 🌱"
@@ -42,15 +43,15 @@ async def test_what_is_created_is_there_after_a_restart(tmp_path: Path) -> None:
 
 async def test_an_id_is_taken_once_and_the_workspace_must_exist(tmp_path: Path) -> None:
     async with stores(tmp_path) as at:
-        await at.sessions.create(session())
+        await at.sessions.create_session(session())
         with pytest.raises(InvalidRequest, match="exists"):
-            await at.sessions.create(session())
+            await at.sessions.create_session(session())
         with pytest.raises(InvalidRequest, match="nowhere"):
-            await at.sessions.create(
-                NewSession(id=OTHER, trust_level=TrustLevel.FULL, workspace="nowhere")
+            await at.sessions.create_session(
+                SessionCreate(id=OTHER, trust_level=TrustLevel.FULL, workspace="nowhere")
             )
         with pytest.raises(InvalidRequest, match="nowhere"):
-            await at.sessions.update(SESSION, workspace="nowhere")
+            await at.sessions.update_session(SESSION, SessionUpdate(workspace="nowhere"))
 
 
 async def test_a_row_without_a_trust_level_can_not_be_stored(tmp_path: Path) -> None:
@@ -68,9 +69,9 @@ async def test_an_unknown_trust_level_is_the_strictest_and_the_row_is_flagged(
     tmp_path: Path, stored: object
 ) -> None:
     async with stores(tmp_path) as at:
-        await at.sessions.create(session(level=TrustLevel.FULL))
+        await at.sessions.create_session(session(level=TrustLevel.FULL))
         await spoil(at, "trust_level", stored)
-        found = await at.sessions.get(SESSION)
+        found = await at.sessions.get_session(SESSION)
     assert found.trust_level is TrustLevel.SANDBOXED
     assert "trust_level" in found.damaged
 
@@ -95,10 +96,10 @@ async def test_a_corrupt_column_costs_only_itself(
     tmp_path: Path, column: str, value: object
 ) -> None:
     async with stores(tmp_path) as at:
-        await at.sessions.create(session())
-        await at.sessions.create(session(OTHER))
+        await at.sessions.create_session(session())
+        await at.sessions.create_session(session(OTHER))
         await spoil(at, column, value)
-        listed = {found.id: found for found in await at.sessions.list()}
+        listed = {found.id: found for found in await at.sessions.list_sessions()}
     assert listed[OTHER].damaged == ()
     assert listed[SESSION].damaged == (column,)
     assert listed[SESSION].trust_level is TrustLevel.VAULT
@@ -108,10 +109,10 @@ async def test_a_text_that_is_no_utf8_costs_its_own_characters_and_nothing_else(
     tmp_path: Path,
 ) -> None:
     async with stores(tmp_path) as at:
-        await at.sessions.create(session())
+        await at.sessions.create_session(session())
         async with at.db.write() as cx:
             await cx.execute("UPDATE sessions SET title = CAST(x'ff6f6b' AS TEXT)")
-        (listed,) = await at.sessions.list()
+        (listed,) = await at.sessions.list_sessions()
     assert listed.title == "\ufffdok"
 
 
@@ -121,52 +122,43 @@ async def test_pages_of_the_list_hold_every_session_once_the_newest_first(
     async with stores(tmp_path) as at:
         ids = [new_session_id() for _ in range(7)]
         for each in ids:
-            await at.sessions.create(session(each))
-        await at.sessions.touch(ids[0])
-        await at.sessions.archive(ids[3])
-        same_moment = (await at.sessions.get(ids[5])).last_accessed.isoformat("T", "microseconds")
+            await at.sessions.create_session(session(each))
+        await at.sessions.touch_session(ids[0])
+        await at.sessions.archive_session(ids[3])
+        same_moment = (await at.sessions.get_session(ids[5])).last_accessed.isoformat(
+            "T", "microseconds"
+        )
         async with at.db.write() as cx:
             await cx.execute(
                 "UPDATE sessions SET last_accessed = ? WHERE id IN (?, ?)",
                 (same_moment, ids[4], ids[6]),
             )
         seen, before = [], None
-        while page := await at.sessions.list(2, before=before):
+        while page := await at.sessions.list_sessions(2, before=before):
             seen += [found.id for found in page]
             before = page[-1].cursor
-        archived = await at.sessions.list(archived=True)
-        active = await at.sessions.list(archived=False)
+        archived = await at.sessions.list_sessions(archived=True)
+        active = await at.sessions.list_sessions(archived=False)
         with pytest.raises(InvalidRequest, match="cursor"):
-            await at.sessions.list(before="x")
+            await at.sessions.list_sessions(before="x")
     assert sorted(seen) == sorted(ids)
     assert seen[0] == ids[0]
     assert [found.id for found in archived] == [ids[3]]
     assert len(active) == 6
 
 
-@pytest.mark.parametrize("where", ["", " WHERE archived = 0"])
-async def test_the_list_is_read_from_an_index_and_never_sorted(tmp_path: Path, where: str) -> None:
-    async with stores(tmp_path) as at:
-        plan = await at.db.rows(
-            f"EXPLAIN QUERY PLAN SELECT * FROM sessions{where}"  # noqa: S608
-            " ORDER BY last_accessed DESC, id DESC LIMIT 50"
-        )
-    steps = " ".join(row["detail"] for row in plan)
-    assert "USING INDEX idx_sessions_" in steps
-    assert "TEMP B-TREE" not in steps
-
-
 async def test_an_update_changes_what_is_given_and_marks_the_access(tmp_path: Path) -> None:
     async with stores(tmp_path) as at:
-        before = await at.sessions.create(session())
-        after = await at.sessions.update(
-            SESSION, title="t", trust_level=TrustLevel.SANDBOXED, metadata={"a": 1}
+        before = await at.sessions.create_session(session())
+        after = await at.sessions.update_session(
+            SESSION,
+            SessionUpdate(title="t", trust_level=TrustLevel.SANDBOXED, metadata={"a": 1}),
         )
-        again = await at.sessions.update(SESSION)
+        again = await at.sessions.update_session(SESSION, SessionUpdate())
         with pytest.raises(SessionNotFound):
-            await at.sessions.update(OTHER, title="t")
-        with pytest.raises(TypeError):
-            await at.sessions.update(SESSION, **{"id = id; --": "x"})  # type: ignore[arg-type]
+            await at.sessions.update_session(OTHER, SessionUpdate(title="t"))
+        with pytest.raises(ValidationError):
+            SessionUpdate.model_validate({"id = id; --": "x"})
     assert (after.title, after.trust_level, after.metadata) == (
         "t",
         TrustLevel.SANDBOXED,
@@ -178,12 +170,12 @@ async def test_an_update_changes_what_is_given_and_marks_the_access(tmp_path: Pa
 
 async def test_counts_are_added_and_never_lost(tmp_path: Path) -> None:
     async with stores(tmp_path) as at:
-        await at.sessions.create(session())
+        await at.sessions.create_session(session())
         await asyncio.gather(
             *(at.sessions.increment_message_count(SESSION) for _ in range(20)),
             *(at.sessions.add_spending(SESSION, 10, 0.25) for _ in range(20)),
         )
-        found = await at.sessions.get(SESSION)
+        found = await at.sessions.get_session(SESSION)
         with pytest.raises(ValueError, match="negative"):
             await at.sessions.add_spending(SESSION, -1, 0)
         with pytest.raises(SessionNotFound):
@@ -195,22 +187,22 @@ async def test_a_deleted_session_is_gone_with_its_turns_but_not_while_one_runs(
     tmp_path: Path,
 ) -> None:
     async with stores(tmp_path) as at:
-        await at.sessions.create(session())
+        await at.sessions.create_session(session())
         await at.turns.begin(TURN, SESSION, TrustLevel.VAULT)
         with pytest.raises(SessionBusy):
-            await at.sessions.delete(SESSION)
+            await at.sessions.delete_session(SESSION)
         await at.turns.end(TURN, "done")
-        await at.sessions.delete(SESSION)
-        assert await at.sessions.find(SESSION) is None
+        await at.sessions.delete_session(SESSION)
+        assert await at.sessions.find_session(SESSION) is None
         assert await at.turns.get(TURN) is None
         with pytest.raises(SessionNotFound):
-            await at.sessions.delete(SESSION)
+            await at.sessions.delete_session(SESSION)
 
 
 async def test_archiving_is_undone_by_unarchiving(tmp_path: Path) -> None:
     async with stores(tmp_path) as at:
-        await at.sessions.create(session())
-        await at.sessions.archive(SESSION)
-        assert (await at.sessions.get(SESSION)).archived
-        await at.sessions.unarchive(SESSION)
-        assert not (await at.sessions.get(SESSION)).archived
+        await at.sessions.create_session(session())
+        await at.sessions.archive_session(SESSION)
+        assert (await at.sessions.get_session(SESSION)).archived
+        await at.sessions.unarchive_session(SESSION)
+        assert not (await at.sessions.get_session(SESSION)).archived

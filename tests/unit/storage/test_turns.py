@@ -11,7 +11,7 @@ from tests.worlds.storage import SESSION, TURN, session, stores
 
 async def test_of_many_turns_that_begin_at_once_one_runs(tmp_path: Path) -> None:
     async with stores(tmp_path) as at:
-        await at.sessions.create(session())
+        await at.sessions.create_session(session())
         outcomes = await asyncio.gather(
             *(at.turns.begin(new_turn_id(), SESSION, TrustLevel.FULL) for _ in range(10)),
             return_exceptions=True,
@@ -23,7 +23,7 @@ async def test_of_many_turns_that_begin_at_once_one_runs(tmp_path: Path) -> None
 @pytest.mark.parametrize("state", ["done", "aborted", "error", "interrupted"])
 async def test_after_any_end_the_next_turn_begins(tmp_path: Path, state: str) -> None:
     async with stores(tmp_path) as at:
-        await at.sessions.create(session())
+        await at.sessions.create_session(session())
         await at.turns.begin(TURN, SESSION, TrustLevel.FULL)
         assert await at.turns.end(TURN, state, "why")  # type: ignore[arg-type]
         ended = await at.turns.get(TURN)
@@ -38,7 +38,7 @@ async def test_after_any_end_the_next_turn_begins(tmp_path: Path, state: str) ->
 
 async def test_the_first_end_counts(tmp_path: Path) -> None:
     async with stores(tmp_path) as at:
-        await at.sessions.create(session())
+        await at.sessions.create_session(session())
         await at.turns.begin(TURN, SESSION, TrustLevel.FULL)
         assert await at.turns.end(TURN, "aborted")
         assert not await at.turns.end(TURN, "done")
@@ -69,7 +69,7 @@ async def test_a_corrupt_column_costs_its_row_only_and_the_log_is_warned(
     tmp_path: Path, column: str, value: object, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with stores(tmp_path) as at:
-        await at.sessions.create(session())
+        await at.sessions.create_session(session())
         for each in (TURN, TurnId("turn_2")):
             await at.turns.begin(each, SESSION, TrustLevel.FULL)
             await at.turns.end(each, "done")

@@ -5,7 +5,7 @@ import pytest
 
 from supervisor.errors import InvalidRequest, NotFound
 from supervisor.sessions.floors import Floors
-from supervisor.storage.session_row import NewSession
+from supervisor.storage.session import SessionCreate
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.storage import SESSION, stores
 
@@ -54,8 +54,8 @@ async def test_a_slug_is_plain(tmp_path: Path, slug: str) -> None:
 async def test_a_workspace_can_not_take_its_floor_away_from_its_sessions(tmp_path: Path) -> None:
     async with stores(tmp_path) as at:
         await at.workspaces.put("w", name="W", folder="w", floor=TrustLevel.SANDBOXED)
-        await at.sessions.create(
-            NewSession(id=SESSION, trust_level=TrustLevel.SANDBOXED, workspace="w")
+        await at.sessions.create_session(
+            SessionCreate(id=SESSION, trust_level=TrustLevel.SANDBOXED, workspace="w")
         )
         with pytest.raises(InvalidRequest, match="sessions"):
             await at.workspaces.delete("w")
