@@ -1,16 +1,19 @@
 """A database that came with the vault from elsewhere is taken in at the strictest, and sealed."""
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from supervisor.errors import ConfigurationError
+from supervisor.policy.session_permissions import SessionPermissions
+from supervisor.storage import json_line
 from supervisor.storage.beneath import inside
 from supervisor.storage.binding import Binding
+from supervisor.storage.session import PERMISSIONS, read_permissions
+from supervisor.storage.session_row import parse_object
 from supervisor.storage.timestamp import SystemClock, to_text
+from supervisor.storage.unit import whole
 from supervisor.storage.witness import Sighting, Witness
 from supervisor.trust.levels import TrustLevel, strictest
 
@@ -22,7 +25,7 @@ REMEDY: Final = (
 
 _HELD = (
     "SELECT (SELECT count(*) FROM sessions) + (SELECT count(*) FROM turns)"
-    " + (SELECT count(*) FROM permission_grants)"
+    " + (SELECT count(*) FROM permission_grants) + (SELECT count(*) FROM pairing_requests)"
 )
 _PLAIN_WORKSPACES = [("default", "", TrustLevel.FULL.value)]
 
@@ -36,6 +39,8 @@ class Adoption:
     turns: int
     transcripts: int
     grants: int = 0
+    permissions: int = 0
+    pairings: int = 0
 
     @property
     def detail(self) -> str:
@@ -44,7 +49,9 @@ class Adoption:
             "the session database was not as this supervisor left it, or came from elsewhere:"
             f" {self.sessions} sessions and {self.workspaces} workspace floors were set to"
             f" {strictest(*TrustLevel).value}, {self.turns} turns ended,"
-            f" {self.transcripts} transcript pointers emptied, {self.grants} grants revoked"
+            f" {self.transcripts} transcript pointers emptied, {self.grants} grants revoked,"
+            f" the permissions of {self.permissions} sessions taken back,"
+            f" {self.pairings} approved bot users have to be approved again"
         )
 
 
@@ -71,7 +78,7 @@ def settle(cx: sqlite3.Connection, path: Path, home: Home, seen: Sighting) -> Se
     for a foreign file that isn't sound.
     """
     binding = Binding(home.data)
-    with _whole(cx):
+    with whole(cx):
         known = binding.id_of(cx)
         if known is not None and Witness(home.data).agrees(known, seen):
             return Settled(known, None)
@@ -108,7 +115,29 @@ def _adopt(cx: sqlite3.Connection, vault: Path) -> Adoption:
             " WHERE revoked_at IS NULL",
             (now,),
         ).rowcount,
+        permissions=_take_back_permissions(cx),
+        pairings=cx.execute(
+            # An open request of the same person gives way to this one.
+            "UPDATE OR REPLACE pairing_requests SET status = 'pending',"
+            " approved_trust_level = NULL, resolved_at = NULL, resolved_by = NULL"
+            " WHERE status = 'approved'"
+        ).rowcount,
     )
+
+
+def _take_back_permissions(cx: sqlite3.Connection) -> int:
+    """Leave of what sessions may do unasked what any new one may, and less if they had less."""
+    narrowed = []
+    rows = cx.execute("SELECT rowid, metadata FROM sessions WHERE metadata IS NOT NULL")
+    for rowid, stored in rows.fetchall():
+        metadata = parse_object(stored, [])
+        permissions = read_permissions(metadata)
+        if PERMISSIONS in metadata and permissions is not None:  # damaged ones permit nothing
+            kept = SessionPermissions(write=(), trust_mode=permissions.trust_mode)
+            metadata[PERMISSIONS] = kept.model_dump(mode="json")
+            narrowed.append((json_line.dump(metadata).decode(), rowid))
+    cx.executemany("UPDATE sessions SET metadata = ? WHERE rowid = ?", narrowed)
+    return len(narrowed)
 
 
 def _empty_unfit_pointers(cx: sqlite3.Connection, vault: Path) -> int:
@@ -140,14 +169,3 @@ def _require_sound(cx: sqlite3.Connection, path: Path) -> None:
         where=str(path),
         remedy="move it away to start with an empty one; transcripts stay where they are",
     )
-
-
-@contextmanager
-def _whole(cx: sqlite3.Connection) -> Iterator[None]:
-    cx.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        cx.execute("ROLLBACK")
-        raise
-    cx.execute("COMMIT")

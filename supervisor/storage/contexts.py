@@ -81,9 +81,8 @@ class ContextStore:
             "SELECT folder_path FROM session_contexts WHERE session_id = ? ORDER BY rowid",
             (session_id,),
         )
-        return [
-            row["folder_path"] for row in rows if _is_stored_form(row["folder_path"], session_id)
-        ]
+        folders = (_stored_folder(row["folder_path"], session_id) for row in rows)
+        return [folder for folder in folders if folder is not None]
 
     async def get_sessions_by_context(self, path: str, limit: int = 50) -> list[Session]:
         """Up to `limit` sessions that have this very folder, the last accessed first."""
@@ -120,16 +119,16 @@ def _folder(path: str) -> str:
     return relative_folder(path)
 
 
-def _is_stored_form(folder: object, session_id: SessionId) -> bool:
+def _stored_folder(folder: object, session_id: SessionId) -> str | None:
     try:
-        if isinstance(folder, str) and _folder(folder) == folder:
-            return True
+        if isinstance(folder, str):
+            return _folder(folder)
     except InvalidRequest:
         pass
     logger.warning(
         "session %.100s: a context that names no folder in the vault is left out", session_id
     )
-    return False
+    return None
 
 
 async def _require_few(cx: aiosqlite.Connection, session_id: SessionId) -> None:

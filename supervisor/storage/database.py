@@ -21,6 +21,7 @@ import aiosqlite
 
 from supervisor.errors import ConfigurationError, StorageBusy
 from supervisor.storage.adoption import REMEDY, Adoption, Home, settle
+from supervisor.storage.earlier import upgrade_earlier
 from supervisor.storage.migrate import Schema, load_steps, migrate
 from supervisor.storage.place import require_plain
 from supervisor.storage.shape import require_our_shape
@@ -268,6 +269,8 @@ def prepare(
     ):
         cx.execute(f"PRAGMA page_size = {_PAGE_SIZES[schema]}")  # counts for a file that is empty
         require_our_shape(cx, path, schema)
+        if schema == "sessions":
+            upgrade_earlier(cx, path)
         migrate(cx, path, load_steps(schema))
         at_home = None
         if home is not None and seen is not None:

@@ -3,7 +3,7 @@
 import os
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +11,13 @@ from typing import Literal
 
 from supervisor.errors import ConfigurationError, DatabaseTooNew
 from supervisor.storage.timestamp import SystemClock, to_text
+from supervisor.storage.unit import whole
 
 Schema = Literal["sessions", "events"]
 
 _FOLDER = Path(__file__).parent / "migrations"
-_NAME = re.compile(r"(?P<schema>[a-z]+)_(?P<version>\d{4})_(?P<title>[a-z0-9_]+)\.sql\Z")
-_VERSION_TABLE = (
+_NAME = re.compile(r"(?P<line>[a-z]+)_(?P<version>\d{4})_(?P<title>[a-z0-9_]+)\.sql\Z")
+VERSION_TABLE = (
     "CREATE TABLE IF NOT EXISTS schema_version"
     " (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)"
 )
@@ -31,12 +32,15 @@ class Step:
     statements: tuple[str, ...]
 
 
-def load_steps(schema: Schema, folder: Path = _FOLDER) -> tuple[Step, ...]:
-    """The schema's steps in order, from the files `{schema}_{version}_{title}.sql`."""
+def load_steps(line: str, folder: Path = _FOLDER) -> tuple[Step, ...]:
+    """The steps of a line in order, from the files `{line}_{version}_{title}.sql`.
+
+    Each schema is a line of its own; `earlier` leads from another program's files to ours.
+    """
     steps = []
     for path in folder.iterdir():
         match = _NAME.match(path.name)
-        if match is not None and match["schema"] == schema:
+        if match is not None and match["line"] == line:
             statements = split_statements(path.read_text("utf-8"))
             steps.append(Step(int(match["version"]), match["title"], statements))
     return tuple(sorted(steps, key=lambda step: step.version))
@@ -58,7 +62,7 @@ def split_statements(script: str) -> tuple[str, ...]:
 
 def current_version(cx: sqlite3.Connection) -> int:
     """The version a database is at; 0 means that no step was ever applied."""
-    if not _has_table(cx, "schema_version"):
+    if not has_table(cx, "schema_version"):
         return 0
     # Whatever a file from elsewhere says there: text sorts above all numbers, and is none.
     (version,) = cx.execute(
@@ -79,7 +83,7 @@ def migrate(cx: sqlite3.Connection, path: Path, steps: Sequence[Step]) -> None:
     if version == newest:
         return
     if version:
-        _back_up(cx, path, version)
+        back_up(cx, path, version)
     apply_steps(cx, path, steps)
 
 
@@ -106,55 +110,73 @@ def _require_ours(cx: sqlite3.Connection, path: Path, version: int, steps: Seque
         )
     if 0 < version < steps[0].version:
         raise ConfigurationError(
-            f"the database is at version {version}; upgrades begin at {steps[0].version}",
+            f"the database is at version {version}, older than any that can be upgraded",
             where=str(path),
             remedy="move the file away to start with an empty one",
         )
 
 
 def _apply(cx: sqlite3.Connection, path: Path, step: Step) -> None:
-    cx.execute("BEGIN IMMEDIATE")
-    try:
+    with whole(cx):
         # Read again under the lock: another process may have come first.
         if current_version(cx) < step.version:
-            cx.execute(_VERSION_TABLE)
+            cx.execute(VERSION_TABLE)
             for statement in step.statements:
                 cx.execute(statement)
-            _require_whole(cx, path, step)
-            cx.execute(
-                "INSERT INTO schema_version (version, applied_at) VALUES (?, ?)",
-                (step.version, to_text(SystemClock().now())),
-            )
-    except BaseException:
-        cx.execute("ROLLBACK")
-        raise
-    cx.execute("COMMIT")
+            require_no_orphans(cx, path, step.version)
+            stamp(cx, step.version)
 
 
-def _require_whole(cx: sqlite3.Connection, path: Path, step: Step) -> None:
+def stamp(cx: sqlite3.Connection, version: int) -> None:
+    """Note in the caller's transaction that the database is at this version."""
+    cx.execute(
+        "INSERT OR IGNORE INTO schema_version (version, applied_at) VALUES (?, ?)",
+        (version, to_text(SystemClock().now())),
+    )
+
+
+def require_no_orphans(cx: sqlite3.Connection, path: Path, version: int) -> None:
+    """Raise ConfigurationError if a row lacks its parent, which `version` would leave so."""
     broken = cx.execute("PRAGMA foreign_key_check").fetchone()
     if broken is not None:
         raise ConfigurationError(
-            f"version {step.version} would leave a row of {broken[0]} without its parent",
+            f"version {version} would leave a row of {broken[0]} without its parent",
             where=str(path),
             remedy="report this; the file stays at its version",
         )
 
 
-def _back_up(cx: sqlite3.Connection, path: Path, version: int) -> None:
-    """Copy to `{file}.v{version}.bak`; a half copy never carries that name."""
+def back_up(
+    cx: sqlite3.Connection,
+    path: Path,
+    version: int,
+    version_of: Callable[[sqlite3.Connection], int | None] = current_version,
+) -> None:
+    """Copy to `{file}.v{version}.bak`; a half copy never carries that name.
+
+    Under the write lock: of two processes one copies, and a file that the other one has migrated
+    meanwhile, to which `version_of` gives another version, isn't copied.
+    """
     target = path.with_name(f"{path.name}.v{version}.bak")
     partial = target.with_name(target.name + ".part")
-    partial.unlink(missing_ok=True)
-    os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    with closing(sqlite3.connect(partial, isolation_level=None)) as copy:
-        cx.backup(copy)
-        copy.execute("PRAGMA journal_mode = DELETE")  # a backup is one file
-    with partial.open("rb") as copied:
-        os.fsync(copied.fileno())
-    partial.replace(target)
+    with whole(cx):
+        if version_of(cx) != version:
+            return
+        partial.unlink(missing_ok=True)
+        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        with (
+            # Another one than that which holds the lock: a writer can't be copied from.
+            closing(sqlite3.connect(path, isolation_level=None)) as source,
+            closing(sqlite3.connect(partial, isolation_level=None)) as copy,
+        ):
+            source.backup(copy)
+            copy.execute("PRAGMA journal_mode = DELETE")  # a backup is one file
+        with partial.open("rb") as copied:
+            os.fsync(copied.fileno())
+        partial.replace(target)
 
 
-def _has_table(cx: sqlite3.Connection, name: str) -> bool:
+def has_table(cx: sqlite3.Connection, name: str) -> bool:
+    """Whether the database has a table of this name."""
     found = cx.execute("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", (name,))
     return found.fetchone() is not None
