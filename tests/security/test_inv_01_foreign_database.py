@@ -7,16 +7,20 @@ import sqlite3
 import tempfile
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from supervisor.errors import ConfigurationError
+from supervisor.policy.session_permissions import SessionPermissions
 from supervisor.storage.adoption import Adoption
 from supervisor.storage.database import Database
 from supervisor.storage.identity import private_folder
+from supervisor.storage.pairing import NewPairingRequest, PairingStore
 from supervisor.storage.session import SessionCreate, SessionUpdate
 from supervisor.trust.levels import TrustLevel
+from tests.worlds.earlier_database import REFUSED, earlier_database
 from tests.worlds.foreign import Place, a_place, copied
 from tests.worlds.house import a_house
 from tests.worlds.storage import OTHER, SESSION, TURN, session
@@ -374,6 +378,91 @@ async def test_a_foreign_pointer_that_leads_elsewhere_is_emptied(
     assert (await all_strict(place)).transcripts == 1
     async with place.opened() as at:
         assert (await at.sessions.get_session(SESSION)).transcript_path is None
+
+
+LOOSE = SessionPermissions(read=("**",), write=("**",), bash=True)
+
+
+async def permissive(place: Place) -> None:
+    """A vault whose session may do everything unasked, and whose bot answers a person."""
+    await used(place)
+    async with place.opened() as at:
+        session = await at.sessions.get_session(SESSION)
+        metadata = session.with_permissions(LOOSE).metadata
+        await at.sessions.update_session(SESSION, SessionUpdate(metadata={**metadata, "n": 1}))
+        pairing = PairingStore(at.db)
+        asked = NewPairingRequest(
+            id="p", platform="telegram", platform_user_id="7", platform_chat_id="70"
+        )
+        await pairing.upsert_pairing_request(asked)
+        await pairing.resolve_pairing_request("p", "approved", FULL)
+        await pairing.upsert_pairing_request(replace(asked, id="q"))
+
+
+async def test_a_foreign_file_has_no_say_in_what_runs_unasked_or_who_may_talk_to_a_bot(
+    tmp_path: Path,
+) -> None:
+    place = a_place(tmp_path)
+    await permissive(place.other())
+    adoption = await all_strict(place)
+    assert (adoption.permissions, adoption.pairings) == (1, 1)
+    async with place.opened() as at:
+        session = await at.sessions.get_session(SESSION)
+        assert session.permissions == SessionPermissions(write=())
+        assert session.metadata["n"] == 1
+        pairing = PairingStore(at.db)
+        assert await pairing.get_pairing_by_platform_user("telegram", "7") is None
+        assert [each.id for each in await pairing.get_pending_pairing_requests()] == ["p"]
+
+
+async def test_control_our_own_file_keeps_permissions_and_approvals(tmp_path: Path) -> None:
+    place = a_place(tmp_path)
+    await permissive(place)
+    async with place.opened() as at:
+        assert (await at.sessions.get_session(SESSION)).permissions == LOOSE
+        approved = await PairingStore(at.db).get_pairing_by_platform_user("telegram", "7")
+        assert approved is not None
+        assert approved.approved_trust_level is FULL
+
+
+async def test_a_foreign_file_that_asks_about_all_goes_on_asking(tmp_path: Path) -> None:
+    place = a_place(tmp_path)
+    await used(place.other())
+    place.write("""UPDATE sessions SET metadata = '{"permissions": {"trust_mode": false}}'""")
+    await all_strict(place)
+    async with place.opened() as at:
+        session = await at.sessions.get_session(SESSION)
+        assert session.permissions == SessionPermissions(write=(), trust_mode=False)
+
+
+@pytest.mark.parametrize("version", [8, 12])
+async def test_the_earlier_programs_file_is_taken_over_at_the_strictest(
+    tmp_path: Path, version: int
+) -> None:
+    place = a_place(tmp_path)
+    earlier_database(place.file, version)
+    adoption = await all_strict(place)
+    assert adoption.sessions == 30
+    assert adoption.permissions == 29  # all but the damaged one, which permits nothing
+    assert adoption.pairings == (2 if version == 12 else 0)
+    async with place.opened() as at:
+        assert at.db.adoption is None
+        listed = await at.sessions.list_sessions()
+        assert len(listed) == 30
+        assert not any(each.permissions.bash for each in listed)
+        pairing = PairingStore(at.db)
+        assert await pairing.get_pairing_by_platform_user("telegram", "7") is None
+
+
+@pytest.mark.parametrize(("change", "named"), REFUSED)
+async def test_an_earlier_programs_file_with_more_than_tables_is_refused(
+    tmp_path: Path, change: str, named: str
+) -> None:
+    place = a_place(tmp_path)
+    earlier_database(place.file, 8, change)
+    with pytest.raises(ConfigurationError, match=named):
+        async with place.opened():
+            pass
 
 
 def link_the_folder(place: Place, elsewhere: Path) -> None:

@@ -104,6 +104,16 @@ LATER_STATES = {
     """,
 }
 
+REFUSED = [
+    ("CREATE TRIGGER pwn AFTER INSERT ON sessions BEGIN DELETE FROM metadata; END", "pwn"),
+    ("CREATE VIEW seen AS SELECT * FROM sessions", "seen"),
+    ("CREATE VIRTUAL TABLE found USING fts5(a)", "found"),
+    ("CREATE TABLE more (a)", "more"),
+    ("ALTER TABLE sessions DROP COLUMN model", "model"),
+    ("ALTER TABLE chunks DROP COLUMN chunk_text", "chunk_text"),
+]
+"""Changes by which a file is no longer one of plain tables, and what of it is named."""
+
 
 def earlier_database(path: Path, version: int = 8, *more: str) -> None:
     """A filled database as the earlier program leaves it at this version, changed as told."""

@@ -21,7 +21,7 @@ from supervisor.storage.pairing import PairingStore
 from supervisor.storage.session import Session
 from supervisor.storage.tags import TagStore
 from supervisor.trust.levels import TrustLevel
-from tests.worlds.earlier_database import earlier_database, rows_of
+from tests.worlds.earlier_database import REFUSED, earlier_database, rows_of
 from tests.worlds.storage import stores
 
 NEWEST = load_steps("sessions")[-1].version
@@ -121,16 +121,6 @@ async def test_rows_that_are_of_no_session_are_left_out_and_the_log_says_so(
     with caplog.at_level(logging.WARNING):
         prepare(tmp_path / "sessions.db", "sessions")
     assert "1 rows of session_tags" in caplog.text
-
-
-REFUSED = [
-    ("CREATE TRIGGER pwn AFTER INSERT ON sessions BEGIN DELETE FROM metadata; END", "pwn"),
-    ("CREATE VIEW seen AS SELECT * FROM sessions", "seen"),
-    ("CREATE VIRTUAL TABLE found USING fts5(a)", "found"),
-    ("CREATE TABLE more (a)", "more"),
-    ("ALTER TABLE sessions DROP COLUMN model", "model"),
-    ("ALTER TABLE chunks DROP COLUMN chunk_text", "chunk_text"),
-]
 
 
 @pytest.mark.parametrize(("change", "named"), REFUSED)

@@ -1,5 +1,5 @@
 import asyncio
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -7,7 +7,8 @@ from pydantic import ValidationError
 
 from supervisor.errors import InvalidRequest, SessionBusy, SessionNotFound
 from supervisor.ids import new_session_id
-from supervisor.storage.session import SessionCreate, SessionUpdate
+from supervisor.policy.session_permissions import NOTHING_UNASKED, SessionPermissions
+from supervisor.storage.session import SessionCreate, SessionSource, SessionUpdate
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.storage import OTHER, SESSION, TURN, Stores, session, stores
 
@@ -206,3 +207,126 @@ async def test_archiving_is_undone_by_unarchiving(tmp_path: Path) -> None:
         assert (await at.sessions.get_session(SESSION)).archived
         await at.sessions.unarchive_session(SESSION)
         assert not (await at.sessions.get_session(SESSION)).archived
+
+
+async def test_a_session_from_elsewhere_keeps_its_own_moments(tmp_path: Path) -> None:
+    begun = datetime(2024, 5, 1, 12, tzinfo=timezone(timedelta(hours=2)))
+    new = SessionCreate(
+        id=SESSION,
+        trust_level=TrustLevel.SANDBOXED,
+        workspace="default",
+        source=SessionSource.CHATGPT,
+        created_at=begun,
+        last_accessed=begun,
+        message_count=12,
+        archived=True,
+        transcript_path=".claude/projects/-v/x.jsonl",
+    )
+    async with stores(tmp_path) as at:
+        created = await at.sessions.create_session(new)
+        (row,) = await at.db.rows("SELECT created_at, archived FROM sessions")
+    assert (row["created_at"], row["archived"]) == ("2024-05-01T10:00:00.000000+00:00", 1)
+    assert (created.created_at, created.message_count, created.archived) == (begun, 12, True)
+    assert (created.source, created.transcript_path) == (new.source, new.transcript_path)
+
+
+async def test_an_update_empties_what_may_be_empty_and_nothing_else(tmp_path: Path) -> None:
+    async with stores(tmp_path) as at:
+        await at.sessions.create_session(session())
+        await at.sessions.update_session(
+            SESSION, SessionUpdate(title="t", metadata={"a": 1}, module="daily", archived=True)
+        )
+        emptied = await at.sessions.update_session(
+            SESSION, SessionUpdate(title=None, metadata=None, module=None, trust_level=None)
+        )
+    assert (emptied.title, emptied.metadata) == (None, {})
+    assert (emptied.module, emptied.archived) == ("daily", True)
+    assert emptied.trust_level is TrustLevel.VAULT
+
+
+async def test_permissions_are_in_the_metadata_and_damaged_ones_permit_nothing(
+    tmp_path: Path,
+) -> None:
+    asked = SessionPermissions(read=("notes/*",), trust_mode=False)
+    async with stores(tmp_path) as at:
+        before = await at.sessions.create_session(session())
+        assert before.permissions == SessionPermissions()
+        changed = before.with_permissions(asked)
+        await at.sessions.update_session(SESSION, SessionUpdate(metadata=changed.metadata))
+        assert (await at.sessions.get_session(SESSION)).permissions == asked
+        for damage in ('{"permissions": {"bash": "all"}}', '{"permissions": null}', "{", "[]"):
+            await spoil(at, "metadata", damage)
+            found = await at.sessions.get_session(SESSION)
+            assert found.permissions == NOTHING_UNASKED
+            assert found.damaged in {("metadata",), ("metadata.permissions",)}
+        mended = found.with_permissions(asked)
+        assert (mended.permissions, mended.damaged) == (NOTHING_UNASKED, ("metadata",))
+        await spoil(at, "metadata", '{"permissions": 5}')
+        mended = (await at.sessions.get_session(SESSION)).with_permissions(asked)
+        assert (mended.permissions, mended.damaged) == (asked, ())
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        "2026-03-01T10:00:00Z",
+        "2026-03-01T10:00:00",
+        "2026-03-01 10:00:00",
+        "2026-03-01T12:00+02:00",
+    ],
+)
+async def test_moments_are_read_in_every_form_that_programs_write(
+    tmp_path: Path, stored: str
+) -> None:
+    async with stores(tmp_path) as at:
+        await at.sessions.create_session(session())
+        await spoil(at, "created_at", stored)
+        found = await at.sessions.get_session(SESSION)
+    assert found.created_at == datetime(2026, 3, 1, 10, tzinfo=UTC)
+    assert found.created_at.utcoffset() == timedelta(0)
+
+
+async def test_an_id_written_by_hand_costs_that_row_only(tmp_path: Path) -> None:
+    async with stores(tmp_path) as at:
+        await at.sessions.create_session(session())
+        await at.sessions.create_session(session(OTHER))
+        async with at.db.write() as cx:
+            await cx.execute("UPDATE sessions SET id = x'00' WHERE id = ?", (SESSION,))
+            await cx.execute(
+                "INSERT INTO sessions (id, created_at, last_accessed, trust_level, workspace)"
+                " VALUES (NULL, '', '', 'vault', 'default')"
+            )
+        listed = await at.sessions.list_sessions()
+    assert sum("id" in each.damaged for each in listed) == 2
+    assert OTHER in {each.id for each in listed}
+
+
+async def test_old_archived_sessions_are_cleaned_up_and_no_others(tmp_path: Path) -> None:
+    long_ago = datetime(2020, 1, 1, tzinfo=UTC)
+    kinds = ("old", "recent", "active", "running", "damaged", "naive")
+    ids = {kind: new_session_id() for kind in kinds}
+    async with stores(tmp_path) as at:
+        for kind, session_id in ids.items():
+            await at.sessions.create_session(
+                SessionCreate(
+                    id=session_id,
+                    trust_level=TrustLevel.VAULT,
+                    workspace="default",
+                    archived=kind != "active",
+                    last_accessed=None if kind == "recent" else long_ago,
+                )
+            )
+        await at.turns.begin(TURN, ids["running"], TrustLevel.VAULT)
+        async with at.db.write() as cx:
+            for kind, stored in (("damaged", "yesterday"), ("naive", "2020-01-01 00:00:00")):
+                await cx.execute(
+                    "UPDATE sessions SET last_accessed = ? WHERE id = ?", (stored, ids[kind])
+                )
+        gone = await at.sessions.cleanup_old_sessions(30)
+        left = {each.id for each in await at.sessions.list_sessions()}
+        assert set(gone) == {ids["old"], ids["naive"]}
+        assert left == set(ids.values()) - set(gone)
+        assert await at.sessions.cleanup_old_sessions(0) == [ids["recent"]]
+        assert await at.sessions.cleanup_old_sessions(10**9) == []
+        with pytest.raises(InvalidRequest, match="negative"):
+            await at.sessions.cleanup_old_sessions(-1)
