@@ -212,6 +212,25 @@ FIELD_REPORTS: Final = (
         ("integration/test_field_cli_processes.py",),
     ),
     Promise(
+        "S14",
+        "A database that others hold is waited for, and no row of parallel sessions is lost.",
+        (
+            "integration/test_storage_processes.py::test_twenty_sessions",
+            "integration/test_storage_processes.py::test_a_lock_held",
+            "integration/test_storage_processes.py::test_two_processes_that_count",
+        ),
+    ),
+    Promise(
+        "S15",
+        "A migration that is cut off anywhere is finished or undone by the next start.",
+        (
+            "integration/test_migrations_killed.py",
+            "integration/test_storage_processes.py::test_two_supervisors_that_start",
+            "unit/storage/test_earlier.py",
+            "unit/storage/test_migrate.py",
+        ),
+    ),
+    Promise(
         "S23-S25",
         "No web page drives the API, whatever Host, Origin or type it sends; no stream is open.",
         ("security/test_inv_17_who_may_call.py", "integration/test_api_routes.py"),

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from supervisor.ids import SessionId
+from supervisor.storage import json_line
 from supervisor.storage.cursor import cursor_of
 from supervisor.storage.session import (
     DAMAGED_PERMISSIONS,
@@ -17,6 +18,7 @@ from supervisor.storage.session import (
 from supervisor.storage.timestamp import stored_moment
 from supervisor.trust.levels import TrustLevel, strictest
 
+_HALF_LETTER: Final = "\\ud"
 POSITION: Final = "position"
 """The name that the row's number has in a query."""
 
@@ -94,13 +96,23 @@ def parse_object(stored: object, damaged: list[str], column: str = "metadata") -
     if stored is None:
         return {}
     try:
-        parsed = json.loads(stored) if isinstance(stored, str) else None
+        parsed = _load(stored) if isinstance(stored, str) else None
     except (ValueError, RecursionError):
         parsed = None
     if isinstance(parsed, dict):
         return parsed
     damaged.append(column)
     return {}
+
+
+def _load(text: str) -> object:
+    parsed = json.loads(text, parse_constant=_refuse_constant)
+    # An escape can stand for half a letter, which no JSON of ours may hold.
+    return json.loads(json_line.dump(parsed)) if _HALF_LETTER in text.lower() else parsed
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
 
 
 def _parse_source(stored: object, damaged: list[str]) -> SessionSource:

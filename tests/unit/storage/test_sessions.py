@@ -82,6 +82,10 @@ async def test_an_unknown_trust_level_is_the_strictest_and_the_row_is_flagged(
     [
         ("metadata", "{not json"),
         ("metadata", "[1]"),
+        ("metadata", '{"a": NaN}'),
+        ("metadata", '{"a": -Infinity}'),
+        ("metadata", b"{}"),
+        ("metadata", '{"a": ' + "1" * 5000 + "}"),
         ("metadata", "[" * 100_000),
         ("last_accessed", "yesterday"),
         ("created_at", 5),
@@ -284,6 +288,15 @@ async def test_moments_are_read_in_every_form_that_programs_write(
         found = await at.sessions.get_session(SESSION)
     assert found.created_at == datetime(2026, 3, 1, 10, tzinfo=UTC)
     assert found.created_at.utcoffset() == timedelta(0)
+
+
+async def test_half_a_letter_in_stored_metadata_costs_its_place(tmp_path: Path) -> None:
+    async with stores(tmp_path) as at:
+        await at.sessions.create_session(session())
+        await spoil(at, "metadata", '{"\\uD800": "\\udc00", "whole": "\\ud83c\\udf31"}')
+        found = await at.sessions.get_session(SESSION)
+    assert found.metadata == {"\ufffd": "\ufffd", "whole": "🌱"}
+    assert found.damaged == ()
 
 
 async def test_an_id_written_by_hand_costs_that_row_only(tmp_path: Path) -> None:
