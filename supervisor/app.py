@@ -57,6 +57,7 @@ from supervisor.storage.grants import GrantStore
 from supervisor.storage.identity import token_of
 from supervisor.storage.place import database_place
 from supervisor.storage.sessions import SessionStore
+from supervisor.storage.tags import TagStore
 from supervisor.storage.timestamp import SystemClock
 from supervisor.storage.turns import TurnStore
 from supervisor.storage.workspaces import WorkspaceStore
@@ -188,6 +189,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             granting=Granting(approvals, grants),
             grants=grants,
             sessions=stores.sessions,
+            tags=TagStore(database),
             workspaces=stores.workspaces,
             policy=policy,
             readiness=ready,

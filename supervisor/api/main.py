@@ -20,6 +20,7 @@ from supervisor.api import (
     policy,
     questions,
     sessions,
+    trust,
     workspaces,
 )
 from supervisor.api.access import Access
@@ -86,6 +87,7 @@ def make_routes() -> FastAPI:
         health,
         chat,
         sessions,
+        trust,
         agents,
         captures,
         permissions,

@@ -24,6 +24,7 @@ from supervisor.observability.health import Readiness
 from supervisor.sessions.records import MessageRequest, TurnStarted
 from supervisor.settings import Settings
 from supervisor.storage.sessions import SessionStore
+from supervisor.storage.tags import TagStore
 from supervisor.storage.workspaces import WorkspaceStore
 from supervisor.trust.levels import TrustLevel
 from supervisor.trust.resolve import Trust
@@ -52,6 +53,10 @@ class Conversations(Protocol):
         """Change the level the session asks for. Raises LooserThanFloor, SessionNotFound."""
         ...
 
+    async def delete(self, session_id: SessionId, *, with_transcript: bool) -> bool:
+        """Delete a session for good; whether a transcript went with it. Raises SessionBusy."""
+        ...
+
     async def floors_changed(self) -> None:
         """Abort the turns that a raised floor now finds too loose."""
         ...
@@ -78,6 +83,7 @@ class Parts:
     granting: Granting
     grants: GrantBook
     sessions: SessionStore
+    tags: TagStore
     workspaces: WorkspaceStore
     policy: PolicySource
     captures: Captures

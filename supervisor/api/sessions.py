@@ -1,18 +1,45 @@
-"""Look at sessions, and at the trust level each runs at and why; change what it asks for."""
+"""Sessions: list, read, rename, tag, put away, delete; and how many there are."""
 
-from typing import Annotated
+import asyncio
+import hashlib
+import resource
+import time
+from collections.abc import Collection
+from pathlib import Path
+from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Query
+import orjson
+from fastapi import APIRouter, Header, Query
+from starlette.responses import Response
 
-from supervisor.api.bodies import SessionsView, SessionView, TrustBody
+from supervisor.api.bodies import SessionsView, SessionView
 from supervisor.api.parts import Parts, Supervisor
+from supervisor.api.session_bodies import (
+    ArchivedView,
+    ClearBody,
+    DeletedView,
+    MessageView,
+    SessionChangeBody,
+    SessionCountsView,
+    SessionWithMessagesView,
+    StatsView,
+    TagView,
+)
 from supervisor.errors import SessionNotFound
-from supervisor.events.schema import TrustReport
 from supervisor.ids import SessionId, is_session_id
-from supervisor.sessions.plan import trust_report
-from supervisor.storage.session import Session
+from supervisor.sessions.history import MOST_MESSAGES, Page, read_history
+from supervisor.sessions.transcripts import stored_pointer
+from supervisor.storage.session import Session, SessionUpdate
+from supervisor.storage.tags import normal_tag
 
 router = APIRouter(tags=["sessions"])
+
+_BORN: Final = time.monotonic()
+_KIB_IN_MIB: Final = 1024
+_UNCHANGED: dict[int | str, dict[str, Any]] = {
+    200: {"model": SessionWithMessagesView},
+    304: {"description": "As `If-None-Match` has it"},
+}
 
 
 async def require_session(supervisor: Parts, text: str) -> Session:
@@ -23,57 +50,174 @@ async def require_session(supervisor: Parts, text: str) -> Session:
 
 
 @router.get("/chat/sessions")
-async def list_sessions(
+async def list_sessions(  # noqa: PLR0913 - each is a filter
     supervisor: Supervisor,
+    *,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     before: str | None = None,
     archived: bool | None = None,
+    workspace: str | None = None,
+    module: str | None = None,
+    agent: Annotated[str | None, Query(description="The name of its agent")] = None,
 ) -> SessionsView:
     """A page of sessions, the last accessed first."""
-    rows = await supervisor.sessions.list_sessions(limit, archived=archived, before=before)
+    rows = await supervisor.sessions.list_sessions(
+        limit,
+        archived=archived,
+        workspace=workspace,
+        module=module,
+        agent_type=agent,
+        before=before,
+    )
     active = set(supervisor.conversations.active())
     return SessionsView(
-        sessions=[_view(row, active) for row in rows],
+        sessions=[SessionView(**_of(row, active)) for row in rows],
         next=rows[-1].cursor if len(rows) == limit else None,
     )
 
 
-@router.get("/chat/session/{session_id}")
-async def get_session(session_id: str, supervisor: Supervisor) -> SessionView:
-    """One session."""
+@router.get("/chat/session/{session_id}", response_class=Response, responses=_UNCHANGED)
+async def get_session(
+    session_id: str,
+    supervisor: Supervisor,
+    *,
+    limit: Annotated[int, Query(ge=0, le=MOST_MESSAGES)] = 100,
+    before: str | None = None,
+    if_none_match: Annotated[str | None, Header()] = None,
+) -> Response:
+    """A session and the last messages of it; `before` leads to earlier ones.
+
+    Messages are read from the transcript; what of it is damaged is left out, and noted.
+    """
     row = await require_session(supervisor, session_id)
-    return _view(row, set(supervisor.conversations.active()))
-
-
-@router.get("/sessions/{session_id}/trust")
-async def get_trust(session_id: str, supervisor: Supervisor) -> TrustReport:
-    """At which level the session's next message would run, and who demands what."""
-    row = await require_session(supervisor, session_id)
-    return trust_report(await supervisor.conversations.trust(row.id))
-
-
-@router.put("/sessions/{session_id}/trust")
-async def put_trust(session_id: str, body: TrustBody, supervisor: Supervisor) -> TrustReport:
-    """Set the level that the session asks for; looser than a floor of others is refused (409)."""
-    row = await require_session(supervisor, session_id)
-    return trust_report(await supervisor.conversations.set_trust(row.id, body.trust_level))
-
-
-def _view(row: Session, active: set[SessionId]) -> SessionView:
-    return SessionView(
-        id=row.id,
-        title=row.title,
-        workspace=row.workspace,
-        trust_level=row.trust_level,
-        working_directory=row.working_directory,
-        model=row.model,
-        agent_path=row.agent_path,
-        message_count=row.message_count,
-        tokens_used=row.tokens_used,
-        cost_usd=row.cost_usd,
-        archived=row.archived,
-        created_at=row.created_at,
-        last_accessed=row.last_accessed,
-        active=row.id in active,
-        damaged=row.damaged,
+    page = await _page(supervisor, row, limit, before)
+    view = SessionWithMessagesView(
+        **_of(row, set(supervisor.conversations.active())),
+        tags=tuple(await supervisor.tags.get_session_tags(row.id)),
+        messages=tuple(
+            MessageView(
+                id=each.id,
+                role=each.role,
+                content=each.text,
+                blocks=[dict(block) for block in each.blocks],
+                timestamp=each.timestamp,
+                model=each.model,
+            )
+            for each in page.messages
+        ),
+        before=page.before,
+        notes=page.notes,
     )
+    content = orjson.dumps(view.model_dump(mode="json", by_alias=True))
+    tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    known = {each.strip().removeprefix("W/") for each in (if_none_match or "").split(",")}
+    if tag in known or "*" in known:
+        return Response(status_code=304, headers={"ETag": tag})
+    return Response(content, media_type="application/json", headers={"ETag": tag})
+
+
+@router.patch("/chat/session/{session_id}")
+async def change_session(
+    session_id: str, body: SessionChangeBody, supervisor: Supervisor
+) -> SessionView:
+    """Rename a session, tag it anew, put it away or take it back."""
+    row = await require_session(supervisor, session_id)
+    given = body.model_dump(exclude_unset=True, exclude={"tags"})
+    wanted = None if body.tags is None else {normal_tag(tag) for tag in body.tags}
+    if wanted is not None:
+        held = set(await supervisor.tags.get_session_tags(row.id))
+        for tag in held - wanted:
+            await supervisor.tags.remove_tag(row.id, tag)
+        for tag in wanted - held:
+            await supervisor.tags.add_tag(row.id, tag)
+    row = await supervisor.sessions.update_session(row.id, SessionUpdate(**given))
+    return SessionView(**_of(row, set(supervisor.conversations.active())))
+
+
+@router.post("/chat/session/{session_id}/archive")
+async def archive(session_id: str, supervisor: Supervisor) -> ArchivedView:
+    """Put a session away; nothing of it is deleted."""
+    row = await require_session(supervisor, session_id)
+    await supervisor.sessions.archive_session(row.id)
+    return ArchivedView(id=row.id, archived=True)
+
+
+@router.post("/chat/session/{session_id}/unarchive")
+async def unarchive(session_id: str, supervisor: Supervisor) -> ArchivedView:
+    """Take a session back that was put away."""
+    row = await require_session(supervisor, session_id)
+    await supervisor.sessions.unarchive_session(row.id)
+    return ArchivedView(id=row.id, archived=False)
+
+
+@router.delete("/chat/session/{session_id}")
+async def delete_session(
+    session_id: str, supervisor: Supervisor, *, transcript: bool = False
+) -> DeletedView:
+    """Delete a session for good, with its events; with `transcript=true` what was said, too.
+
+    Refused (409) while a turn of it runs.
+    """
+    row = await require_session(supervisor, session_id)
+    gone = await supervisor.conversations.delete(row.id, with_transcript=transcript)
+    return DeletedView(id=row.id, transcript_deleted=gone)
+
+
+@router.delete("/chat/session")
+async def clear_session(body: ClearBody, supervisor: Supervisor) -> DeletedView:
+    """The same by a body, as earlier clients send it; the transcript stays."""
+    return await delete_session(body.session_id, supervisor)
+
+
+@router.get("/stats")
+async def stats(supervisor: Supervisor) -> StatsView:
+    """How many sessions there are, their tags, and what the supervisor itself takes."""
+    total = await supervisor.sessions.get_session_count()
+    archived = await supervisor.sessions.get_session_count(archived=True)
+    tags = await supervisor.tags.list_all_tags()
+    return StatsView(
+        sessions=SessionCountsView(
+            total=total,
+            active=total - archived,
+            archived=archived,
+            running=len(supervisor.conversations.active()),
+        ),
+        tags=[TagView(tag=each.tag, sessions=each.count) for each in tags],
+        memory_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _KIB_IN_MIB,
+        uptime_seconds=round(time.monotonic() - _BORN, 3),
+    )
+
+
+async def _page(supervisor: Parts, row: Session, limit: int, before: str | None) -> Page:
+    pointer = stored_pointer(row.transcript_path, row.id)
+    if pointer is None or limit == 0:
+        return Page()
+    return await asyncio.to_thread(
+        read_history,
+        supervisor.settings.vault,
+        pointer,
+        row.id,
+        limit=limit,
+        before=before,
+        home=Path.home(),
+    )
+
+
+def _of(row: Session, active: Collection[SessionId]) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "title": row.title,
+        "workspace": row.workspace,
+        "trust_level": row.trust_level,
+        "working_directory": row.working_directory,
+        "model": row.model,
+        "agent_path": row.agent_path,
+        "message_count": row.message_count,
+        "tokens_used": row.tokens_used,
+        "cost_usd": row.cost_usd,
+        "archived": row.archived,
+        "created_at": row.created_at,
+        "last_accessed": row.last_accessed,
+        "active": row.id in active,
+        "damaged": row.damaged,
+    }

@@ -164,6 +164,10 @@ class Client:
         """Set something; the answer's JSON. Raises Unreachable or Refused."""
         return await self._ask("PUT", path, json=dict(body))
 
+    async def patch(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Change a part; the answer's JSON. Raises Unreachable or Refused."""
+        return await self._ask("PATCH", path, json=dict(body))
+
     async def delete(self, path: str) -> Any:
         """Take something away; the answer's JSON. Raises Unreachable or Refused."""
         return await self._ask("DELETE", path, json={})

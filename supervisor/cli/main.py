@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "chat": "supervisor.cli.chat",
     "doctor": "supervisor.cli.doctor",
     "policy": "supervisor.cli.policy",
+    "sessions": "supervisor.cli.sessions",
     "grants": "supervisor.cli.grants",
     "agents": "supervisor.cli.agents",
     "captures": "supervisor.cli.captures",

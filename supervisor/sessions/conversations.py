@@ -34,6 +34,7 @@ from supervisor.sessions.plan import (
 )
 from supervisor.sessions.records import MessageRequest, Records, TurnStarted, named_session
 from supervisor.sessions.recovery import close_the_books_of_the_dead
+from supervisor.sessions.transcripts import delete_transcripts, stored_pointer
 from supervisor.storage.session import Session, SessionUpdate
 from supervisor.trust.levels import TrustLevel
 from supervisor.trust.resolve import Trust, require_not_looser, resolve_trust
@@ -150,6 +151,24 @@ class Conversations:
         await self._stores.sessions.update_session(session_id, SessionUpdate(trust_level=level))
         await self.floors_changed()
         return await self.trust(session_id)
+
+    async def delete(self, session_id: SessionId, *, with_transcript: bool) -> bool:
+        """Delete a session for good: its row, events and grants; whether a transcript went too.
+
+        Raises SessionNotFound, and SessionBusy while a turn of it runs.
+        """
+        session = await self._stores.sessions.get_session(session_id)
+        lane = await self._lanes.enter(session_id, new_turn_id())  # nothing begins meanwhile
+        try:
+            await self._house.void_grants(session_id, "the supervisor: the session was deleted")
+            await self._stores.sessions.delete_session(session_id)
+            await self._log.forget(session_id)
+        finally:
+            self._lanes.leave(lane)
+        pointer = stored_pointer(session.transcript_path, session_id)
+        if not with_transcript or pointer is None:
+            return False
+        return await asyncio.to_thread(delete_transcripts, self._house.vault, pointer)
 
     async def floors_changed(self) -> None:
         """Abort every running turn that a raised floor now finds too loose."""

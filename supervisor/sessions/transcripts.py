@@ -7,7 +7,9 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from supervisor.ids import SessionId
-from supervisor.storage.beneath import stat_inside
+from supervisor.sessions.memory import transcript_for
+from supervisor.storage.beneath import remove_inside, stat_inside
+from supervisor.trust.levels import TrustLevel
 
 FOLDER: Final = PurePosixPath(".claude/projects")
 _OTHER = re.compile(r"[^A-Za-z0-9]")
@@ -43,6 +45,16 @@ def stored_pointer(stored: str | None, session_id: SessionId) -> PurePosixPath |
     ):
         return pointer
     return None
+
+
+def delete_transcripts(vault: Path, pointer: PurePosixPath) -> bool:
+    """Remove a session's transcripts of both sides, with what lies beside them; whether any was."""
+    found = False
+    for level in (TrustLevel.VAULT, TrustLevel.SANDBOXED):
+        path = transcript_for(pointer, level)
+        found = remove_inside(vault, path) or found
+        found = remove_inside(vault, path.with_suffix("")) or found  # sub-agents', large results
+    return found
 
 
 def has_content(vault: Path, pointer: PurePosixPath) -> bool:

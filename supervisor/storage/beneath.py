@@ -7,6 +7,7 @@ meanwhile, leads a read or an append anywhere else.
 
 import errno
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -115,3 +116,19 @@ def _step(folder: int, part: str, relative: PurePosixPath, *, make_folders: bool
         if stat.S_ISLNK(os.stat(part, dir_fd=folder, follow_symlinks=False).st_mode):
             raise OSError(errno.ELOOP, "a link is on the way", str(relative)) from error
         raise
+
+
+def remove_inside(root: Path, relative: PurePosixPath) -> bool:
+    """Remove a file, or a folder with all below it; whether there was one. No link is followed.
+
+    Raises OSError as `open_inside` does.
+    """
+    try:
+        with _parent(root, relative) as (folder, name):
+            if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+                shutil.rmtree(name, dir_fd=folder)  # by descriptors, where the system has them
+            else:
+                os.unlink(name, dir_fd=folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True

@@ -40,6 +40,7 @@ from supervisor.storage.database import Database
 from supervisor.storage.grants import GrantStore
 from supervisor.storage.session import SessionCreate, SessionUpdate
 from supervisor.storage.sessions import SessionStore
+from supervisor.storage.tags import TagStore
 from supervisor.storage.timestamp import SystemClock
 from supervisor.storage.workspaces import WorkspaceStore
 from supervisor.trust.floor import Floor, FloorSource
@@ -112,6 +113,10 @@ class PlayedByTheTest:
         require_not_looser(level, self._floors())
         await self._sessions.update_session(session_id, SessionUpdate(trust_level=level))
         return await self.trust(session_id)
+
+    async def delete(self, session_id: SessionId, *, with_transcript: bool) -> bool:
+        await self._sessions.delete_session(session_id)
+        return with_transcript
 
     async def floors_changed(self) -> None:
         self.floors_checked += 1
@@ -187,6 +192,7 @@ async def api_world(
             granting=Granting(approvals, grants),
             grants=grants,
             sessions=sessions,
+            tags=TagStore(db),
             workspaces=WorkspaceStore(db),
             policy=PolicySource(settings.policies),
             agents=AgentFiles(vault).read,

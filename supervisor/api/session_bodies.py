@@ -1,0 +1,87 @@
+"""What is sent and got about sessions: their rows, their messages, their numbers."""
+
+from typing import Any
+
+from pydantic import Field
+
+from supervisor.api.bodies import Body, SessionView, View
+from supervisor.sessions.spoken import Role
+
+
+class MessageView(View):
+    """What was said: `content` is the words alone, `blocks` all of it."""
+
+    id: str
+    role: Role
+    content: str
+    blocks: list[dict[str, Any]]
+    timestamp: str
+    model: str | None = None
+
+
+class SessionWithMessagesView(SessionView):
+    """A session with a page of what was said in it, the latest last.
+
+    `before` is the cursor of the page before; null: this one begins with the first message.
+    """
+
+    tags: tuple[str, ...] = ()
+    messages: tuple[MessageView, ...] = ()
+    before: str | None = None
+    notes: tuple[str, ...] = Field(
+        (), description="What couldn't be read: `torn_last_line`, `unreadable_lines`"
+    )
+
+
+class SessionChangeBody(Body):
+    """What is to change; what is left out stays. `tags` replaces all of them."""
+
+    title: str | None = Field(None, max_length=500)
+    archived: bool | None = None
+    tags: list[str] | None = Field(None, max_length=100)
+
+
+class ClearBody(Body):
+    """Which session is deleted."""
+
+    session_id: str
+
+
+class ArchivedView(View):
+    """Whether a session is put away."""
+
+    id: str
+    archived: bool
+
+
+class DeletedView(View):
+    """A session that is gone; `transcript_deleted`: its transcript too."""
+
+    id: str
+    deleted: bool = True
+    transcript_deleted: bool = False
+
+
+class SessionCountsView(View):
+    """How many sessions there are; `running`: in which a turn runs."""
+
+    total: int
+    active: int
+    archived: int
+    running: int
+
+
+class TagView(View):
+    """A tag, and how many sessions have it."""
+
+    tag: str
+    sessions: int
+
+
+class StatsView(View):
+    """Numbers of this supervisor; memory in MiB."""
+
+    sessions: SessionCountsView
+    tags: list[TagView]
+    memory_mib: float
+    uptime_seconds: float

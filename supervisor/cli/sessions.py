@@ -1,0 +1,163 @@
+"""`trustfloor sessions`: list, read, rename, put away and delete sessions."""
+
+import json
+import sys
+from typing import Annotated, Any
+from urllib.parse import quote, urlencode
+
+import typer
+
+from supervisor.cli.answered import DataDir, answered
+from supervisor.cli.render import Screen
+
+sessions = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="The session, as `list` names it.")]
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON, as the API gives it.")]
+
+
+@sessions.callback(invoke_without_command=True)
+def _sessions(context: typer.Context) -> None:
+    """Look at sessions and tidy them up; without a subcommand, the last used."""
+    if context.invoked_subcommand is None:
+        list_sessions()
+
+
+@sessions.command("list")
+def list_sessions(  # noqa: PLR0913 - each is an option of the command
+    *,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="How many.")] = 20,
+    before: Annotated[str | None, typer.Option(help="Those after the page that ended so.")] = None,
+    workspace: Annotated[str | None, typer.Option(help="Of this workspace only.")] = None,
+    agent: Annotated[str | None, typer.Option(help="Of the agent of this name only.")] = None,
+    archived: Annotated[bool, typer.Option("--archived", help="Those put away.")] = False,
+    as_json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """List sessions, the last used first."""
+    wanted = {
+        "limit": str(limit),
+        "before": before,
+        "workspace": workspace,
+        "agent": agent,
+        "archived": "true" if archived else "false",
+    }
+    query = urlencode({key: value for key, value in wanted.items() if value is not None})
+    found = answered(lambda client: client.get(f"/api/chat/sessions?{query}"), data_dir)
+    if as_json:
+        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        return
+    screen = Screen(sys.stdout)
+    for each in found["sessions"]:
+        screen.line(f"{each['id']}  {each['title'] or 'no title'}")
+        screen.line(f"    {_facts(each)}", "dim")
+    if found["next"]:
+        screen.line(f"more: trustfloor sessions list --before '{found['next']}'", "dim")
+    if not found["sessions"]:
+        screen.line("no sessions", "dim")
+
+
+@sessions.command("show")
+def show(
+    session: Id,
+    *,
+    limit: Annotated[int, typer.Option(min=0, max=500, help="How many messages.")] = 100,
+    before: Annotated[str | None, typer.Option(help="The messages before this cursor.")] = None,
+    as_json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Show a session and what was said in it."""
+    query = urlencode({"limit": limit, **({"before": before} if before else {})})
+    path = f"{_path(session)}?{query}"
+    found = answered(lambda client: client.get(path), data_dir)
+    if as_json:
+        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        return
+    screen = Screen(sys.stdout)
+    screen.line(found["title"] or "no title")
+    screen.line(_facts(found), "dim")
+    if found["before"]:
+        earlier = f"trustfloor sessions show {found['id']} --before {found['before']}"
+        screen.line(f"earlier: {earlier}", "dim")
+    for message in found["messages"]:
+        _say(screen, message)
+    for note in found["notes"]:
+        screen.line(f"not all of the transcript could be read: {note}", "yellow")
+
+
+@sessions.command("rename")
+def rename(
+    session: Id,
+    title: Annotated[str, typer.Argument(help="The new title.")],
+    *,
+    data_dir: DataDir = None,
+) -> None:
+    """Give a session another title."""
+    answered(lambda client: client.patch(_path(session), {"title": title}), data_dir)
+    Screen(sys.stdout).line(f"renamed: {title}")
+
+
+@sessions.command("archive")
+def archive(session: Id, *, data_dir: DataDir = None) -> None:
+    """Put a session away; nothing of it is deleted."""
+    answered(lambda client: client.post(f"{_path(session)}/archive"), data_dir)
+    Screen(sys.stdout).line("archived")
+
+
+@sessions.command("unarchive")
+def unarchive(session: Id, *, data_dir: DataDir = None) -> None:
+    """Take a session back that was put away."""
+    answered(lambda client: client.post(f"{_path(session)}/unarchive"), data_dir)
+    Screen(sys.stdout).line("unarchived")
+
+
+@sessions.command("delete")
+def delete(
+    session: Id,
+    *,
+    transcript: Annotated[
+        bool, typer.Option("--transcript", help="What was said as well.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Delete a session for good; its transcript stays unless you say so."""
+    if not yes:
+        typer.confirm(f"Delete {session} for good?", abort=True)
+    query = "?transcript=true" if transcript else ""
+    found = answered(lambda client: client.delete(f"{_path(session)}{query}"), data_dir)
+    too = ", its transcript too" if found["transcriptDeleted"] else ""
+    Screen(sys.stdout).line(f"deleted{too}")
+
+
+def _path(session: str) -> str:
+    return f"/api/chat/session/{quote(session, safe='')}"
+
+
+def _facts(session: dict[str, Any]) -> str:
+    parts = [
+        session["lastAccessed"][:16].replace("T", " "),
+        session["trustLevel"],
+        f"workspace {session['workspace']}",
+        f"{session['messageCount']} messages",
+    ]
+    if session["agentPath"]:
+        parts.append(session["agentPath"])
+    if session["active"]:
+        parts.append("a turn runs")
+    return " · ".join(parts)
+
+
+def _say(screen: Screen, message: dict[str, Any]) -> None:
+    screen.line("")
+    screen.line(f"{message['role']}  {message['timestamp'][:19]}", "dim")
+    for block in message["blocks"]:
+        match block["type"]:
+            case "text":
+                screen.line(block["text"])
+            case "tool_use":
+                screen.line(f"  uses {block['name']}", "dim")
+            case "tool_result":
+                lines = block["content"].splitlines() or [""]
+                more = f" (and {len(lines) - 1} more lines)" if len(lines) > 1 else ""
+                screen.line(f"  gets {lines[0][:120]}{more}", "dim")

@@ -1,0 +1,157 @@
+"""What was said in a session, page by page from the end: both sides' transcripts as one.
+
+A sandboxed turn writes into a transcript of its own (`memory.py` says why); here they are merged
+by time. Reading changes nothing, and a damaged line costs that line.
+"""
+
+import heapq
+import os
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from supervisor.errors import InvalidRequest
+from supervisor.ids import SessionId
+from supervisor.sessions.memory import transcript_for
+from supervisor.sessions.records_back import records_back
+from supervisor.sessions.spoken import Spoken, joined, spoken
+from supervisor.storage.beneath import open_inside
+from supervisor.trust.levels import TrustLevel
+
+MOST_MESSAGES: Final = 500
+"""Messages of a page."""
+MOST_FOLDERS: Final = 10_000
+"""Folders that are looked through for a transcript outside of the vault."""
+_CURSOR: Final = re.compile(r"(\d{1,15}|e)\.(\d{1,15}|e)\Z")
+_END: Final = "e"
+TORN: Final = "torn_last_line"
+UNREADABLE: Final = "unreadable_lines"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Messages in the order of time. `before` is the cursor of the page before, None at the start.
+
+    `notes` say what couldn't be read, by code.
+    """
+
+    messages: tuple[Spoken, ...] = ()
+    before: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Side:
+    """One transcript on the way backwards: `at` is where the last record that was taken begins."""
+
+    at: int | None
+    torn: bool = False
+    unreadable: int = 0
+    ended: bool = False
+
+
+@dataclass(order=True, slots=True)
+class _Found:
+    key: tuple[str, int]
+    side: int = field(compare=False)
+    start: int = field(compare=False)
+    message: Spoken = field(compare=False)
+
+
+def read_history(  # noqa: PLR0913  (where it lies, and which page)
+    vault: Path,
+    pointer: PurePosixPath,
+    session_id: SessionId,
+    *,
+    limit: int = 100,
+    before: str | None = None,
+    home: Path | None = None,
+) -> Page:
+    """The last `limit` messages before a cursor. Blocks. Raises InvalidRequest for a bad cursor.
+
+    Where the vault has no transcript, the one of `home` (`~/.claude`) is read, if there is one.
+    """
+    sides = [_Side(at) for at in _starts(before)]
+    with ExitStack() as stack:
+        files = [
+            _opened(stack, vault, transcript_for(pointer, level))
+            for level in (TrustLevel.VAULT, TrustLevel.SANDBOXED)
+        ]
+        if files == [None, None] and home is not None:
+            files[0] = _at_home(stack, home, session_id)
+        ways = [
+            _back(descriptor, side, index)
+            for index, (descriptor, side) in enumerate(zip(files, sides, strict=True))
+            if descriptor is not None
+        ]
+        # A message more than is asked for tells whether there is a page before.
+        taken: list[Spoken] = []
+        for found in heapq.merge(*ways, reverse=True):
+            whole = joined(taken[-1], found.message) if taken else None
+            if whole is not None:
+                taken[-1] = whole
+            elif len(taken) == limit:
+                return Page(tuple(reversed(taken)), _cursor(sides), _notes(sides))
+            else:
+                taken.append(found.message)
+            sides[found.side].at = found.start
+    return Page(tuple(reversed(taken)), None, _notes(sides))
+
+
+def _back(descriptor: int, side: _Side, index: int) -> Iterator[_Found]:
+    later = "9999"
+    for line in records_back(descriptor, side.at):
+        if line.record is None:
+            side.torn = side.torn or line.torn
+            side.unreadable += not line.torn
+            continue
+        message = spoken(line.record)
+        if message is not None:
+            # Within a file its order counts, whatever the clock said.
+            later = min(message.timestamp or later, later)
+            yield _Found((later, line.start), index, line.start, message)
+
+
+def _opened(stack: ExitStack, vault: Path, path: PurePosixPath) -> int | None:
+    try:
+        descriptor = open_inside(vault, path, os.O_RDONLY)
+    except OSError:
+        return None
+    stack.callback(os.close, descriptor)
+    return descriptor
+
+
+def _at_home(stack: ExitStack, home: Path, session_id: SessionId) -> int | None:
+    projects = home / ".claude" / "projects"
+    try:
+        folders = sorted(os.listdir(projects))[:MOST_FOLDERS]  # noqa: PTH208  (names, in bulk)
+    except OSError:
+        return None
+    for folder in folders:
+        found = _opened(stack, projects, PurePosixPath(folder) / f"{session_id}.jsonl")
+        if found is not None:
+            return found
+    return None
+
+
+def _starts(before: str | None) -> list[int | None]:
+    if before is None:
+        return [None, None]
+    found = _CURSOR.match(before)
+    if found is None:
+        raise InvalidRequest(
+            "this is no cursor", where="before", remedy="take `before` from the page that you have"
+        )
+    return [None if each == _END else int(each) for each in found.groups()]
+
+
+def _cursor(sides: list[_Side]) -> str:
+    return ".".join(_END if side.at is None else str(side.at) for side in sides)
+
+
+def _notes(sides: list[_Side]) -> tuple[str, ...]:
+    notes = [TORN] if any(side.torn for side in sides) else []
+    return (*notes, *([UNREADABLE] if any(side.unreadable for side in sides) else []))
