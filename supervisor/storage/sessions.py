@@ -15,7 +15,7 @@ from supervisor.storage import json_line, listing
 from supervisor.storage.chunks import SESSION_CONTENT
 from supervisor.storage.database import Database
 from supervisor.storage.listing import Filters
-from supervisor.storage.session import Session, SessionCreate, SessionUpdate
+from supervisor.storage.session import PERMISSIONS, Session, SessionCreate, SessionUpdate
 from supervisor.storage.session_row import POSITION, parse_row
 from supervisor.storage.timestamp import SystemClock, from_text, to_text
 
@@ -123,6 +123,23 @@ class SessionStore:
         async with self._db.write() as cx:
             with _integrity_named(update.workspace):
                 await cx.execute(sql, (*values.values(), self._now(), session_id))
+            return await _require(cx, session_id)
+
+    async def merge_metadata(self, session_id: SessionId, changes: Mapping[str, Any]) -> Session:
+        """Set these keys of the session's metadata and leave the others; None removes a key.
+
+        At once for all who change it, unlike an update with the whole. Where the metadata was
+        damaged, the session goes on permitting nothing unless the changes say what it permits.
+        """
+        async with self._changed(session_id) as cx:
+            stored = await _require(cx, session_id)
+            metadata = {PERMISSIONS: stored.permissions.model_dump(mode="json")}
+            metadata = {**(metadata if stored.damaged else {}), **stored.metadata, **changes}
+            kept = {key: value for key, value in metadata.items() if value is not None}
+            await cx.execute(
+                "UPDATE sessions SET metadata = ?, last_accessed = ? WHERE id = ?",
+                (json_line.dump(kept).decode(), self._now(), session_id),
+            )
             return await _require(cx, session_id)
 
     async def touch_session(self, session_id: SessionId) -> None:

@@ -343,3 +343,31 @@ async def test_old_archived_sessions_are_cleaned_up_and_no_others(tmp_path: Path
         assert await at.sessions.cleanup_old_sessions(10**9) == []
         with pytest.raises(InvalidRequest, match="negative"):
             await at.sessions.cleanup_old_sessions(-1)
+
+
+async def test_keys_of_the_metadata_are_changed_by_many_at_once_and_none_is_lost(
+    tmp_path: Path,
+) -> None:
+    async with stores(tmp_path) as at:
+        await at.sessions.create_session(session())
+        await asyncio.gather(
+            *(at.sessions.merge_metadata(SESSION, {f"k{n}": n}) for n in range(20)),
+        )
+        merged = await at.sessions.merge_metadata(SESSION, {"k0": None, "k1": [1]})
+        assert merged.metadata == {"k1": [1], **{f"k{n}": n for n in range(2, 20)}}
+        assert merged.permissions == SessionPermissions()
+
+
+@pytest.mark.parametrize("damage", ["{", '{"n": 1, "permissions": 5}'])
+async def test_to_change_a_key_of_damaged_metadata_permits_nothing_more(
+    tmp_path: Path, damage: str
+) -> None:
+    async with stores(tmp_path) as at:
+        await at.sessions.create_session(session())
+        await spoil(at, "metadata", damage)
+        merged = await at.sessions.merge_metadata(SESSION, {"k": 1})
+        assert merged.metadata["k"] == 1
+        assert merged.permissions == NOTHING_UNASKED
+        given = {"permissions": SessionPermissions().model_dump(mode="json")}
+        mended = await at.sessions.merge_metadata(SESSION, given)
+        assert (mended.permissions, mended.damaged) == (SessionPermissions(), ())
