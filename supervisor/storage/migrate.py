@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -32,6 +33,7 @@ class Step:
     statements: tuple[str, ...]
 
 
+@cache
 def load_steps(line: str, folder: Path = _FOLDER) -> tuple[Step, ...]:
     """The steps of a line in order, from the files `{line}_{version}_{title}.sql`.
 
