@@ -18,7 +18,6 @@ from supervisor.storage.migrate import (
     VERSION_TABLE,
     back_up,
     current_version,
-    has_table,
     load_steps,
     require_no_orphans,
     stamp,
@@ -88,9 +87,10 @@ def upgrade_earlier(cx: sqlite3.Connection, path: Path) -> None:
 
 def _version(cx: sqlite3.Connection) -> int | None:
     """The version an earlier file says it is at, FIRST if it says nothing; None: it is none."""
-    if not has_table(cx, "sessions") or has_table(cx, "workspaces"):
+    tables = _tables(cx)
+    if "sessions" not in tables or "workspaces" in tables:
         return None
-    if not has_table(cx, "schema_version"):
+    if "schema_version" not in tables:
         wanted = set(_COLUMNS["sessions"].split())
         return FIRST if wanted <= _columns(cx, "sessions") else None
     version = current_version(cx)
@@ -103,11 +103,14 @@ def _require_plain(cx: sqlite3.Connection, path: Path) -> None:
         plain_table = kind == "table" and str(sql).lower().startswith("create table")
         if not (kind == "index" or plain_table) or of not in {*_COLUMNS, *_INTERNAL}:
             raise _refused(path, f"the {kind} {name!r}")
-    for table, columns in _COLUMNS.items():
-        if has_table(cx, table):
-            missing = set(columns.split()) - _columns(cx, table)
-            if missing:
-                raise _refused(path, f"{table!r} without {', '.join(sorted(missing))}")
+    for table in _tables(cx) & _COLUMNS.keys():
+        missing = set(_COLUMNS[table].split()) - _columns(cx, table)
+        if missing:
+            raise _refused(path, f"{table!r} without {', '.join(sorted(missing))}")
+
+
+def _tables(cx: sqlite3.Connection) -> set[str]:
+    return {name for (name,) in cx.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
 
 
 def _columns(cx: sqlite3.Connection, table: str) -> set[str]:
@@ -127,8 +130,8 @@ def _carry_over(cx: sqlite3.Connection, before: Iterable[str], after: Iterable[s
     indexes = cx.execute("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL")
     for (name,) in indexes.fetchall():
         cx.execute('DROP INDEX "{}"'.format(name.replace('"', '""')))
-    for table in _STATISTICS:
-        cx.execute(f"DROP TABLE IF EXISTS {table}")
+    for table in _tables(cx) & set(_STATISTICS):
+        cx.execute(f"DROP TABLE {table}")
     counted = _counts(cx)
     _run(cx, before)
     cx.execute(VERSION_TABLE)
@@ -146,8 +149,7 @@ def _carry_over(cx: sqlite3.Connection, before: Iterable[str], after: Iterable[s
 def _counts(cx: sqlite3.Connection) -> dict[str, int]:
     return {
         table: cx.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608 - our names
-        for table in _COLUMNS
-        if has_table(cx, table) and table != "schema_version"
+        for table in sorted(_tables(cx) & _COLUMNS.keys() - {"schema_version"})
     }
 
 

@@ -64,7 +64,7 @@ def split_statements(script: str) -> tuple[str, ...]:
 
 def current_version(cx: sqlite3.Connection) -> int:
     """The version a database is at; 0 means that no step was ever applied."""
-    if not has_table(cx, "schema_version"):
+    if not _has_table(cx, "schema_version"):
         return 0
     # Whatever a file from elsewhere says there: text sorts above all numbers, and is none.
     (version,) = cx.execute(
@@ -178,7 +178,6 @@ def back_up(
         partial.replace(target)
 
 
-def has_table(cx: sqlite3.Connection, name: str) -> bool:
-    """Whether the database has a table of this name."""
+def _has_table(cx: sqlite3.Connection, name: str) -> bool:
     found = cx.execute("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", (name,))
     return found.fetchone() is not None
