@@ -176,7 +176,7 @@ def _doubtful_address(judged: Judged) -> Ask | None:
                 rule="private-address",
                 reason=f"{shown(found.host)} is this machine, or in its network",
             )
-        if found.doubts:
+        if found.doubts and judged.category is Category.WEB:
             return Ask(rule="doubtful-address", reason=f"{shown(url)}: {'; '.join(found.doubts)}")
     return None
 

@@ -78,11 +78,13 @@ def own_folders(secret: Iterable[str], steering: Iterable[str]) -> tuple[DenyRul
             id="own-folders",
             reason="this is the supervisor's own folder, out of an agent's reach",
             paths=_below_root(secret),
+            absolute=True,
         ),
         DenyRule(
             id="own-policy-folder",
             reason="policy files steer agents, so no agent writes them; ask an admin",
             paths=_below_root(steering),
+            absolute=True,
         ),
     )
 

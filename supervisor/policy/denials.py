@@ -46,7 +46,9 @@ def self_protection(judged: Judged) -> Deny | None:
 def _protected(judged: Judged, target: Target) -> DenyRule | None:
     policy, effect = judged.policy, target.effect
     matches = target.fact.matches if target.fact is not None and target.fact.matches else ()
-    spellings = [target.names, *(each.names for each in matches)]
+    chosen = _is_of_what_matches(target)
+    own = target.names[:1] if chosen else target.names  # the others are those of the folder
+    spellings = [own, *(each.names for each in matches)]
     names = policy.protected
     for each in spellings:
         rule = first_match(names, each)
@@ -58,11 +60,18 @@ def _protected(judged: Judged, target: Target) -> DenyRule | None:
             rule = policy.kept.holder(name)
             if rule is not None:
                 return rule
-        facts = (target.fact, *matches) if target.fact is not None else matches
+        facts = matches if chosen or target.fact is None else (target.fact, *matches)
         held = next((each.holds_protected for each in facts if each.holds_protected), None)
         if held is not None:
             return next((rule for rule in names.rules if rule.id == held), None)
     return None
+
+
+def _is_of_what_matches(target: Target) -> bool:
+    """Whether a glob was written out, and only what it matches is acted upon."""
+    fact = target.fact
+    known = fact is not None and fact.matches is not None
+    return known and target.pattern is not None and not target.broad
 
 
 def deny_list(judged: Judged) -> Deny | None:

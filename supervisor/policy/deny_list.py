@@ -34,6 +34,8 @@ class DenyRule:
     names: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     exceptions: tuple[str, ...] = ()
+    absolute: bool = False
+    """Whether `paths` begin at the root (without its slash), not at the vault."""
 
 
 def canonical(name: str) -> str:

@@ -19,7 +19,7 @@ class Kept:
 
     @cached_property
     def _folders(self) -> tuple[dict[str, DenyRule], dict[str, DenyRule]]:
-        """By whole path, and by the last part of a path."""
+        """By whole path (one from the root begins with a slash), and by the last part of a path."""
         whole: dict[str, DenyRule] = {}
         last: dict[str, DenyRule] = {}
         for rule in self.names.rules:
@@ -27,7 +27,8 @@ class Kept:
                 anywhere = path.startswith(_ANYWHERE)
                 above = posixpath.dirname(path.removeprefix(_ANYWHERE)).replace("\\", "")
                 while above and not _MAGIC.search(above):
-                    (last if anywhere else whole).setdefault(above.casefold(), rule)
+                    name = f"/{above}" if rule.absolute else above
+                    (last if anywhere else whole).setdefault(name.casefold(), rule)
                     above = posixpath.dirname(above)
         return whole, last
 
@@ -37,4 +38,5 @@ class Kept:
         parts = [canonical(part) for part in path.split("/") if part not in ("", ".")]
         if not parts:
             return None
-        return whole.get("/".join(parts)) or last.get(parts[-1])
+        root = "/" if path.startswith("/") else ""
+        return whole.get(root + "/".join(parts)) or last.get(parts[-1])

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from supervisor.policy.addresses import addresses_in
 from supervisor.policy.bash.effect import Act, Analysis, Effect, ShellContext
 from supervisor.policy.bash.effects import analyse
 from supervisor.policy.bash.invocation import Part
@@ -188,7 +189,9 @@ def _arguments(call: ToolCall, policy: CompiledPolicy) -> Wants:
             found.append(Wanted(text, Use.PATH_ARGUMENT))
         elif text and not any(c.isspace() for c in text) and not _is_address(text):
             found.append(Wanted(text, Use.ARGUMENT))
-    wants = _bounded(found, tuple(each.text for each in found))
+    wants = replace(
+        _bounded(found, tuple(each.text for each in found)), addresses=addresses_in(call.input)
+    )
     commands = _commands_in(call.input)
     if not commands:
         return wants

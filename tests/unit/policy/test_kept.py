@@ -6,7 +6,7 @@ from supervisor.policy.builtin import PROTECTED
 from supervisor.policy.deny_list import DenyList, DenyRule
 from supervisor.policy.kept import Kept
 
-OWN = DenyRule(id="own", reason="ours", paths=("root/.local/share/trustfloor",))
+OWN = DenyRule(id="own", reason="ours", paths=("root/.local/share/trustfloor",), absolute=True)
 KEPT = Kept(DenyList((*PROTECTED, OWN)))
 
 
