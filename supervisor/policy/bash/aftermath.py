@@ -6,6 +6,7 @@ from typing import Final
 
 from supervisor.policy.bash.effect import Act, Effect
 from supervisor.policy.bash.invocation import Invocation
+from supervisor.policy.bash.links import through_links
 from supervisor.policy.bash.redirects import NETWORK
 from supervisor.policy.bash.use import RUN
 from supervisor.policy.bash.value import HOLE
@@ -21,6 +22,8 @@ def aftermath(effects: Sequence[Effect], seen: Sequence[Invocation]) -> list[Eff
     """The effects, with those that come from commands working together."""
     found = list(effects)
     found.extend(_remote_shells(seen))
+    if any(each.act is Act.LINK for each in effects):
+        found.extend(through_links(effects))
     written = {
         text.text
         for each in effects

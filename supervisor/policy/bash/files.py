@@ -7,11 +7,12 @@ from typing import Final
 from supervisor.policy.bash import network
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.places import Found, below, last_names, surely_folder
-from supervisor.policy.bash.use import IN_DOUBT, NO_FILES, Use
+from supervisor.policy.bash.use import IN_DOUBT, NO_FILES, Use, substituted
 from supervisor.policy.bash.value import Value
 
 _MOST_SOURCES: Final = 64
-_STREAMS: Final = ("/dev/fd/", "/proc/self/fd/")
+_STREAM: Final = re.compile(r"/(?:dev|proc/self)/fd/[^/.]+")
+_OPENED: Final = re.compile(r"/(?:dev|proc/self)/fd/(?:[3-9]|[1-9][0-9]+)")
 _OCTAL_WITH_ID: Final = re.compile(r"=?0*[2-7][0-7]{3}")
 _LETTERS_WITH_ID: Final = re.compile(r"[ugoa]*[+=][rwxXt]*s")
 
@@ -21,11 +22,14 @@ def is_stream(value: Value) -> bool:
     if len(value.texts) != 1:
         return False
     text = value.texts[0].text
-    return text in {"", "-"} or text in NO_FILES or text.startswith(_STREAMS)
+    return text in {"", "-"} or text in NO_FILES or _STREAM.fullmatch(text) is not None
 
 
 def _act(use: Use, act: Act, reason: str, value: Value, *, deep: bool | None = None) -> None:
-    if not is_stream(value):
+    if is_stream(value):
+        if _OPENED.fullmatch(value.texts[0].text) and substituted(use, value) is None:
+            use.unknown("uses a descriptor that was opened elsewhere")
+    else:
         recursive = "recursive" in use.tags if deep is None else deep
         use.emit(act, reason, value, recursive=recursive)
 

@@ -25,6 +25,10 @@ def shell(use: Use) -> None:
     words = use.parsed.operands
     if "help" in use.tags:
         return
+    if "checks" in use.tags and not any(_turns_on(each) for each in use.argv):
+        if words and "command" not in use.tags:
+            play_as(use, "read", words[0])
+        return  # `-n`: the text is read, and nothing of it is run
     if "command" in use.tags and words:
         _text(use, words[0])
     elif words and "input" not in use.tags and words[0].only not in _INPUTS:
@@ -38,6 +42,11 @@ def shell(use: Use) -> None:
                 use.look.script(text, use.within(tuple(words)), use.base)
     else:
         _from_input(use, use.invocation.stdin)
+
+
+def _turns_on(word: Value) -> bool:
+    """Whether a word may take an option of the shell back (`+n`)."""
+    return any(each.text.startswith(("+", HOLE)) for each in word.texts)
 
 
 def _text(use: Use, text: Value) -> None:

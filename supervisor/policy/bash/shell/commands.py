@@ -154,13 +154,8 @@ class Commands(Work):
         """Run one command whose words are known as far as they can be."""
         scope = self.scope
         self.node = node
+        argv, given, direct = self._without_prefixes(argv, given)
         name = alone(argv[0])
-        direct = True
-        while name in PREFIXES and len(argv) > 1 and (skipped := PREFIXES[name](argv)):
-            given = tuple((place - skipped, each) for place, each in given)
-            argv, direct = argv[skipped:], False
-            self.leaves = self.leaves or name == "exec"
-            name = alone(argv[0])
         if name is not None and direct:
             if scope.aliases and name in scope.aliases:
                 self._alias(name, node)
@@ -184,6 +179,22 @@ class Commands(Work):
         if self.sink is not None:
             write_output(self.sink, argv, self.stdin, self.scope, len(self.invocations))
         self.scope.last = argv[-1]
+
+    def _without_prefixes(self, argv: Row, given: Given) -> tuple[Row, Given, bool]:
+        """The words behind `command`, `builtin` and `exec`; whether there were none of these.
+
+        A function called like one of them counts, as it would for any other builtin.
+        """
+        name, direct = alone(argv[0]), True
+        while name in PREFIXES and not (direct and name in self.scope.functions):
+            skipped = PREFIXES[name](argv) if len(argv) > 1 else 0
+            if not skipped:
+                break
+            given = tuple((place - skipped, each) for place, each in given)
+            argv, direct = argv[skipped:], False
+            self.leaves = self.leaves or name == "exec"
+            name = alone(argv[0])
+        return argv, given, direct
 
     def _opened(self, argv: Row) -> Given:
         """What words give that name open descriptors (`/dev/fd/3`)."""

@@ -20,6 +20,7 @@ from supervisor.policy.bash.shell.syntax import (
     Script,
     Sequence,
     Simple,
+    Trouble,
     Word,
     plain_word,
 )
@@ -306,6 +307,9 @@ class Grammar(Compounds):
             self.redirects(body)
         else:
             body = self.command()
+        if isinstance(body, Simple | Function):
+            # zsh takes it; bash says that the text is wrong, and runs none of it.
+            self.troubles.append(Trouble("a function's body stands without braces", start, begin))
         source = self.text[begin : self.at]
         begin, end = self.place(start, self.at)
         self.budget.nesting += 1
