@@ -14,7 +14,7 @@ from supervisor.policy.bash.feeders import filled, perhaps_read, program_of
 from supervisor.policy.bash.invocation import Invocation, Part, Reading
 from supervisor.policy.bash.kept_scripts import KeptScripts
 from supervisor.policy.bash.options import Parsed, parse
-from supervisor.policy.bash.places import join
+from supervisor.policy.bash.places import join, spread
 from supervisor.policy.bash.read import Budget, Shell, read_script
 from supervisor.policy.bash.readers import READ_BY
 from supervisor.policy.bash.redirects import redirects, variables
@@ -153,7 +153,7 @@ class _Look:
             around.cwd,
             self.context.home,
             variables,
-            positional=arguments[1:],
+            positional=tuple([spread(each) for each in arguments[1:]]),
             stdin=around.stdin,
             name=arguments[0] if arguments else known("bash"),
         )

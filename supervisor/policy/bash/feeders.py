@@ -16,6 +16,7 @@ _FILTERS: Final = frozenset({"grep", "egrep", "fgrep", "rg"})
 _PASSES: Final = frozenset({"sort", "uniq", "head", "tail", "cat", "shuf", "tac", "tee"})
 _REPEATS: Final = frozenset({"which", "type", "realpath", "readlink", "whereis", "greadlink"})
 _GIT_NAMES: Final = frozenset({"ls-files", "ls-tree", "rev-parse", "rev-list", "diff"})
+_EXCLUDES: Final = (":!", ":^", ":(exclude")
 _LITERAL: Final = re.compile(r"(\^)?((?:[\w /@:=,%~-]|\\\.)+)(\$)?")
 
 
@@ -102,7 +103,8 @@ def _told(use: Use, each: Invocation, name: str) -> list[Value]:
     if name == "git" and len(texts) > 1:
         at = next((at for at, text in enumerate(texts) if text in _GIT_NAMES), None)
         if at is not None:
-            return [word for word in each.argv[at + 1 :] if (word.only or "-")[:1] != "-"]
+            words = [word for word in each.argv[at + 1 :] if (word.only or "-")[:1] != "-"]
+            return [word for word in words if not (word.only or "").startswith(_EXCLUDES)]
     return []
 
 
@@ -115,12 +117,14 @@ def _named(pattern: str | None) -> list[Value]:
     return [known(pattern.replace("\\", ""))]
 
 
-def _narrow(found: list[Found], pattern: str | None) -> list[Value]:
+def _narrow(found: Sequence[Value], pattern: str | None) -> list[Value]:
     if pattern is None:
         return list(found)
     name = pattern.rpartition("/")[2].replace("\\", "")
     return [
         Found(each.texts, each.from_data, each.start, each.names or (name,), each.whole)
+        if isinstance(each, Found)
+        else each
         for each in found
     ]
 
@@ -132,7 +136,7 @@ def _entries(use: Use, each: Invocation, pattern: str | None) -> list[Value]:
     return [*_named(pattern or "*"), *(word for word in words if word.only != ".")]
 
 
-def _search(use: Use, each: Invocation, name: str) -> list[Found]:
+def _search(use: Use, each: Invocation, name: str) -> Sequence[Value]:
     """The files that a search prints."""
     if name in {"find", "gfind"}:
         return found_by(each)
@@ -146,7 +150,10 @@ def _search(use: Use, each: Invocation, name: str) -> list[Found]:
     names = tuple(
         value.only
         for option, value in parsed.values
-        if option.role is not None and option.role.kind == "only" and value.only
+        if option.role is not None
+        and option.role.kind == "only"
+        and value.only
+        and not value.only.startswith("!")
     )
     return [
         Found((Text(HOLE),), from_data=False, start=join(each.cwd, start), names=names)

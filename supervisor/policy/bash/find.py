@@ -1,171 +1,69 @@
 """`find` and `fd`: what their tests select, and what their actions do with it."""
 
 import re
-from dataclasses import dataclass, field
-from typing import Final
 
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.invocation import Invocation
-from supervisor.policy.bash.places import Found, join
+from supervisor.policy.bash.places import Found, join, spread
 from supervisor.policy.bash.roles import option_values, play_as
+from supervisor.policy.bash.search import PRINTS, Chosen, as_text, globs_of, search
 from supervisor.policy.bash.use import Use
 from supervisor.policy.bash.value import HOLE, Text, Value, known
-
-_RUNS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-_WRITES: Final = frozenset({"-fprint", "-fprint0", "-fls", "-fprintf"})
-_NAMES: Final = frozenset({"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename",
-                           "-lname"})  # fmt: skip
-_READS: Final = frozenset({"-newer", "-anewer", "-cnewer", "-samefile", "-files0-from"})
-_VALUES: Final = frozenset(
-    {"-type", "-xtype", "-maxdepth", "-mindepth", "-size", "-mtime", "-mmin", "-atime", "-amin",
-     "-ctime", "-cmin", "-user", "-group", "-uid", "-gid", "-perm", "-links", "-inum", "-fstype",
-     "-regextype", "-printf", "-used", "-newermt", "-newerct", "-newerat",
-     "-newermm", "-context", "-lname", "-ilname"}
-)  # fmt: skip
-_BEFORE: Final = frozenset({"-H", "-L", "-P", "-E", "-X", "-d", "-s", "-x"})
-_OPENS: Final = ("-", "(", "!", ",", ")")
-
-
-@dataclass(slots=True)
-class _Search:
-    """The expression so far: names that it selects, unless an alternative selects others."""
-
-    only: list[str] = field(default_factory=list)
-    broad: bool = False
-    either: bool = False
-    negated: bool = False
-    plain_files: bool = False
-    just_start: bool = False
-    empty: bool = False
-    actions: list[tuple[str, list[Value]]] = field(default_factory=list)
 
 
 def find(use: Use) -> None:
     """`find [START…] [EXPRESSION]`."""
-    argv = use.argv
-    starts, at = _starts(argv)
-    search = _Search()
-    _expression(use, argv, at, search)
-    for start in starts or [known(".")]:
-        use.implied = not starts
+    found = search(use.argv)
+    for _, value in found.reads:
+        play_as(use, "list", value)
+    for value in found.writes:
+        play_as(use, "write", value)
+    if found.doubtful:
+        use.unknown("a word that can't be told may be an action of find")
+    for start in found.starts or [known(".")]:
+        use.implied = not found.starts
         use.emit(Act.LIST, "is searched", start, recursive=True)
         use.implied = False
-        found = _found(start, search)
-        for kind, words in search.actions:
-            _act(use, kind, words, found)
+        for kind, words, ways in found.actions:
+            if kind in PRINTS:
+                continue
+            for each in _found(start, ways):
+                _act(use, kind, words, each)
 
 
-def found_by(invocation: Invocation) -> list[Found]:
+def found_by(invocation: Invocation) -> list[Value]:
     """The files that a `find` prints, for a command that gets them through a pipe."""
-    starts, at = _starts(invocation.argv)
-    search = _Search()
-    _expression(None, invocation.argv, at, search)
-    return [_found(join(invocation.cwd, each), search) for each in starts or [known(".")]]
+    found = search(invocation.argv)
+    return [
+        each
+        for start in found.starts or [known(".")]
+        for each in _found(join(invocation.cwd, start), found.printed)
+    ]
 
 
-def _starts(argv: tuple[Value, ...]) -> tuple[list[Value], int]:
-    """The folders that are searched, and where the expression begins."""
-    at = 1
-    while at < len(argv) and argv[at].texts[0].text in _BEFORE:
-        at += 1
-    starts: list[Value] = []
-    while at < len(argv) and not argv[at].texts[0].text.startswith(_OPENS):
-        starts.append(argv[at])
-        at += 1
-    return starts, at
+def _found(start: Value, ways: list[Chosen]) -> list[Value]:
+    """What a search finds below a folder: by names, by paths, and whatever else it holds."""
+    found: list[Value] = []
+    names: dict[str, None] = {}
+    paths: dict[str, None] = {}
+    broad = [each for each in ways if not each.name]
+    for way in ways:
+        if way.name:
+            names[way.name] = None
+        if way.paths and (only := start.only) is not None:
+            paths.update(dict.fromkeys(each for each in globs_of([way], only) if "/" in each))
+    if broad:
+        if all(each.empty for each in broad):
+            names["?*"] = None  # any name: but what holds anything stays
+        else:
+            plain = all(each.plain for each in broad)
+            found.append(Found((Text(HOLE),), start=start, whole=not plain))
+    if names:
+        found.append(Found((Text(HOLE),), start=start, names=tuple(names)))
+    return [*found, *(Value((as_text(each),)) for each in paths)]
 
 
-def _expression(  # noqa: C901, PLR0912 - one case a kind of word
-    use: Use | None, argv: tuple[Value, ...], at: int, search: _Search
-) -> None:
-    """Takes the words from `at` on into the search; without `use` nothing is reported."""
-    while at < len(argv):
-        word = argv[at]
-        text = word.texts[0].text
-        at += 1
-        if text in _RUNS:
-            end = at
-            while end < len(argv) and not _ends(argv, at, end):
-                end += 1
-            search.actions.append((text, list(argv[at:end])))
-            at = end + 1
-        elif text == "-delete":
-            search.actions.append((text, []))
-        elif text in _WRITES:
-            _role(use, "write", argv[at] if at < len(argv) else known("-"))
-            at += 2 if text == "-fprintf" else 1
-        elif text in _READS:
-            if at < len(argv):
-                _role(use, "list", argv[at])
-                if text == "-samefile":
-                    _name(search, text, known(argv[at].texts[0].text.rpartition("/")[2]))
-            at += 1
-        elif text in _NAMES:
-            _name(search, text, argv[at] if at < len(argv) else known("*"))
-            at += 1
-        elif text in _VALUES:
-            value = argv[at].only if at < len(argv) else None
-            search.plain_files = search.plain_files or (text == "-type" and value == "f")
-            search.just_start = search.just_start or (text == "-maxdepth" and value == "0")
-            at += 1
-        elif text in {"-regex", "-iregex"}:
-            _name(search, "-name", known(_glob_of(argv[at].only if at < len(argv) else None)))
-            at += 1
-        elif text == "-empty":
-            search.empty = True
-        elif text in {"-o", "-or", ","}:
-            search.either = True
-        elif text in {"!", "-not"}:
-            search.negated = True
-            continue
-        elif HOLE in text and use is not None:
-            use.unknown("a word that can't be told may be an action of find")
-        search.negated = False
-
-
-def _role(use: Use | None, kind: str, value: Value) -> None:
-    if use is not None:
-        play_as(use, kind, value)
-
-
-def _ends(argv: tuple[Value, ...], start: int, at: int) -> bool:
-    text = argv[at].texts[0].text
-    return text == ";" or (text == "+" and at > start and argv[at - 1].texts[0].text == "{}")
-
-
-def _glob_of(expression: str | None) -> str:
-    """The end of a regular expression over paths, as a glob of names, if it is that simple."""
-    last = (expression or ".*").rpartition("/")[2].replace(".*", "*").replace("\\.", "\0")
-    plain = not any(each in last for each in "()|+?[]^$\\{.")
-    return last.replace("\0", ".") if plain else "*"
-
-
-def _name(search: _Search, test: str, value: Value) -> None:
-    text = value.only
-    if search.negated:
-        return
-    if text is None:
-        search.broad = True
-        return
-    name = text.rstrip("/").rpartition("/")[2] if "path" in test or "whole" in test else text
-    if name:
-        search.only.append(name)
-
-
-def _found(start: Value, search: _Search) -> Found:
-    names = () if search.broad else tuple(dict.fromkeys(search.only))
-    if search.empty and not names:
-        names = ("?*",)  # any name: but what holds anything stays
-    return Found(
-        (Text(HOLE),),
-        from_data=False,
-        start=start,
-        names=names,
-        whole=not names and not search.plain_files,
-    )
-
-
-def _act(use: Use, kind: str, words: list[Value], found: Found) -> None:
+def _act(use: Use, kind: str, words: list[Value], found: Value) -> None:
     if kind == "-delete":
         use.emit(Act.DELETE, "is removed where the search finds it", found)
         return
@@ -173,12 +71,16 @@ def _act(use: Use, kind: str, words: list[Value], found: Found) -> None:
         use.start([_filled(each, found) for each in words])
 
 
-def _filled(word: Value, found: Found) -> Value:
+def _filled(word: Value, found: Value) -> Value:
     if not any("{}" in each.text for each in word.texts):
         return word
     if word.only == "{}":
         return found
-    texts = tuple(Text(each.text.replace("{}", HOLE)) for each in word.texts)
+    texts = tuple(
+        Text(each.text.replace("{}", item.text))
+        for each in word.texts
+        for item in spread(found).texts
+    )
     return Value(texts, word.from_data)
 
 

@@ -6,6 +6,7 @@ from typing import Final
 from supervisor.policy.bash.value import HOLE, MOST_TEXTS, UNKNOWN, Text, Value
 
 _LONGEST_PATH: Final = 4_096
+_MOST_NAMES: Final = 16
 _LONGEST_ENDING: Final = 12
 
 
@@ -19,6 +20,22 @@ class Found(Value):
     start: Value = UNKNOWN
     names: tuple[str, ...] = ()
     whole: bool = False
+
+    @property
+    def spread(self) -> Value:
+        """The same as texts: any file, or one of the names right below where it starts."""
+        texts = [Text(HOLE, many=True)]
+        for folder in self.start.texts:
+            for name in self.names[:_MOST_NAMES]:
+                text = _joined(folder, Text(name))
+                wild = any(sign in name for sign in "*?[")
+                texts.append(Text(text.text, text.text) if wild else text)
+        return Value(tuple(texts[:MOST_TEXTS]), self.from_data)
+
+
+def spread(value: Value) -> Value:
+    """The value as texts alone, for what doesn't follow a search."""
+    return value.spread if isinstance(value, Found) else value
 
 
 def _joined(folder: Text, path: Text) -> Text:

@@ -6,12 +6,13 @@ from typing import Final
 from supervisor.policy.bash.apply import apply
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.feeders import fed_items
-from supervisor.policy.bash.places import escaped
+from supervisor.policy.bash.places import escaped, spread
 from supervisor.policy.bash.roles import joined, listed_in, option_values, play_as
 from supervisor.policy.bash.use import Use
 from supervisor.policy.bash.value import HOLE, Text, Value, known
 
 MOST_ITEMS: Final = 512
+_MOST_GROUPS: Final = 24
 _ITEM: Final = Value((Text(HOLE, many=True),), from_data=True)
 _PRINTS: Final = "prints the environment, which may hold secrets"
 
@@ -70,9 +71,13 @@ def _groups(use: Use) -> list[list[Value]]:
         return [listed]
     if stdin is None:
         return [[_ITEM]]
-    if stdin.text.only is None and not any(each.text.strip(HOLE) for each in stdin.text.texts):
-        return [fed_items(use)]
-    return [_items(each.text, use) for each in stdin.text.texts[:8]]
+    return [_group(each, use) for each in stdin.text.texts[:_MOST_GROUPS]]
+
+
+def _group(text: Text, use: Use) -> list[Value]:
+    if text.text and not text.text.strip(HOLE):
+        return fed_items(use)
+    return _items(text.text, use) if text.pattern is None else [Value((text,))]
 
 
 def _items(text: str, use: Use) -> list[Value]:
@@ -92,7 +97,10 @@ def _items(text: str, use: Use) -> list[Value]:
 
 
 def _filled(word: Value, marker: str, item: Value) -> Value:
-    texts = []
+    if word.only == marker:
+        return item
+    item = spread(item)
+    texts: list[Text] = []
     for each in word.texts:
         if marker not in each.text:
             texts.append(each)
@@ -139,7 +147,7 @@ def parallel(use: Use) -> None:
             continue
         filled = line
         for marker in ("{}", "{.}", "{/}", "{//}", "{/.}", "{1}", "{2}", "{3}"):
-            filled = _filled(filled, marker, item)
+            filled = _filled(filled, marker, spread(item))
         use.script(filled)
 
 
