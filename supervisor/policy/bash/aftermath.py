@@ -53,7 +53,7 @@ def _remote_shells(seen: Sequence[Invocation]) -> list[Effect]:
     found = []
     for each in seen:
         if _base(each) not in _SHELLS:
-            if _orders_from_network(each, tied=tied):
+            if _orders_from_network(each, tied=tied) or _is_an_order(each):
                 found.append(
                     Effect(Act.REMOTE_SHELL, _base(each), each.part, "runs what the network says")
                 )
@@ -84,6 +84,11 @@ def _orders_from_network(each: Invocation, *, tied: bool) -> bool:
         and _base(each) == "eval"
         and any(HOLE in text.text for word in each.argv[1:] for text in word.texts)
     )
+
+
+def _is_an_order(each: Invocation) -> bool:
+    """Whether the command itself is what comes through a connection."""
+    return bool(each.argv) and NETWORK.match(each.argv[0].texts[0].text) is not None
 
 
 def _own_scripts(effects: Sequence[Effect], written: set[str]) -> list[Effect]:

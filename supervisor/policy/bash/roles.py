@@ -19,7 +19,7 @@ _MOST_JOINED: Final = 64
 _MOST_LISTED: Final = 512
 _LONGEST_DOUBT: Final = 512
 _PARTS: Final = re.compile(r"[=@,:]+")
-_TYPED: Final = re.compile(r"\\[nr]|\^M|\\015")
+_TYPED: Final = re.compile(r"\\[nr]|\^M|\\015|\r")
 
 
 def play(use: Use, role: Role, value: Value) -> None:

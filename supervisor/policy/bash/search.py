@@ -136,6 +136,8 @@ def _placed(path: str, start: str, name: str) -> str:
     """A glob for whole paths as one that stands where the search starts; empty if it fits all."""
     if not path.strip("*/?."):
         return ""
+    if path.startswith("?/"):  # a dot in a regular expression
+        path = f".{path[1:]}"
     if path.startswith("*"):
         path = _under(start, path.removeprefix("*/"))
     folder, _, last = path.rpartition("/")

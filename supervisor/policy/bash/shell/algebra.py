@@ -17,6 +17,10 @@ MANY: Final = Value((Text(HOLE, many=True),))
 """Any number of words of which nothing is known."""
 
 
+MOST_HINTS: Final = 24
+"""Names that are kept for a value that can't be told."""
+
+
 @lru_cache(maxsize=8192)
 def _short(text: str) -> Value:
     return Value((Text(text),))
@@ -24,6 +28,9 @@ def _short(text: str) -> Value:
 
 _SHORT: Final = 80
 _HOLES: Final = (Text(HOLE),)
+_LONGEST_NAME: Final = 512
+_BLANK: Final = re.compile(r"\s")
+_DIGITS: Final = re.compile(r"[0-9]+")
 _GLOB_CHARACTERS: Final = re.compile(r"([*?\[\]\\()|!+@{}])")
 
 
@@ -39,7 +46,7 @@ def of(texts: Iterable[str], *, from_data: bool = False) -> Value:
     """A value that is one of these texts, each once; unknown if they are too many."""
     found = tuple(Text(each) for each in dict.fromkeys(texts))
     if not found or len(found) > MOST_TEXTS:
-        return Value((Text(HOLE),), from_data)
+        return Value((*_HOLES, *telling(found, MOST_TEXTS - 1)), from_data)
     return Value(found, from_data)
 
 
@@ -60,8 +67,24 @@ def union(values: Iterable[Value]) -> Value:
         for text in value.texts:
             found[text] = None
     if not found or len(found) > MOST_TEXTS:
-        return Value((Text(HOLE),), from_data)
+        return Value((*_HOLES, *telling(found, MOST_TEXTS - 1)), from_data)
     return Value(tuple(found), from_data)
+
+
+def telling(texts: Iterable[Text], most: int) -> list[Text]:
+    """Of too many texts those that say most as names: hidden ones first, and of numbered ones one.
+
+    They go beside a hole that stands for all the others.
+    """
+    found: dict[str, Text] = {}
+    for each in texts:
+        text = each.text
+        if text and text != HOLE and len(text) <= _LONGEST_NAME and not _BLANK.search(text):
+            found.setdefault(_DIGITS.sub("0", text), each)
+    if len(found) <= most:
+        return list(found.values())
+    hidden = [each for each in found.values() if each.text.rpartition("/")[2][:1] == "."]
+    return list(dict.fromkeys((*hidden, *found.values())))[:most]
 
 
 def join(values: Sequence[Value]) -> Value:
@@ -92,7 +115,7 @@ def _joined(values: Iterable[Value]) -> Value:
             made = [Text(each, None) for each in plain]
         size = len(plain if made is None else made)
         if size * len(texts) > MOST_TEXTS:
-            texts = _HOLES
+            texts = (*_HOLES, *telling(texts, MOST_TEXTS // size - 1))
         if made is not None:
             made = [_appended(each, text) for each in made for text in texts]
         elif len(texts) == 1:
@@ -123,6 +146,19 @@ def as_pattern(text: Text) -> str:
 def escaped(text: str) -> str:
     """A text with what a glob would take for its own behind backslashes."""
     return _GLOB_CHARACTERS.sub(r"\\\1", text)
+
+
+def hinted(value: Value, hints: Iterable[Text]) -> Value:
+    """A value that may be what it is, or one of the hints."""
+    more = tuple(dict.fromkeys(hints))[:MOST_HINTS]
+    return Value(tuple(dict.fromkeys((*value.texts, *more))), value.from_data) if more else value
+
+
+def blurred(value: Value) -> Value:
+    """A value that has become unknown; what it was stays as a hint."""
+    return hinted(
+        Value(_HOLES, value.from_data), [each for each in value.texts if each.text.strip(HOLE)]
+    )
 
 
 def mapped(value: Value, change: Callable[[str], str], *, patterns: bool = False) -> Value:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from supervisor.policy.bash.invocation import Invocation, Redirect, Stdin
-from supervisor.policy.bash.shell.algebra import alone
+from supervisor.policy.bash.shell.algebra import alone, telling
 from supervisor.policy.bash.shell.assignments import assigned, declared
 from supervisor.policy.bash.shell.expand import scalar
 from supervisor.policy.bash.shell.fields import fields, values
@@ -28,6 +28,7 @@ from supervisor.policy.bash.shell.syntax import (
 from supervisor.policy.bash.value import HOLE, Text, Value
 
 _MOST_ROWS: Final = 8
+_MOST_TOLD: Final = 32
 _ANYTHING: Final = Value((Text(HOLE, many=True),))
 _CALMING: Final = frozenset({"wait", "sleep", "break", "exit", "return", "read"})
 _LEAVING: Final = frozenset({"exit", "return", "break", "continue"})
@@ -68,7 +69,7 @@ class Commands(Work):
         self.stdin, self.sink, self.feeds = kept
         self.scope.files = files
         if self.heard is not None and said is not None:
-            self.tell(self.heard, Stdin(said.value, programs(node)))
+            self.tell(self.heard, Stdin(said.result, programs(node)))
         elif listeners and programs(node) == ("tee",) and fed is not None:
             for each in listeners:
                 self.tell(each, fed)
@@ -93,7 +94,9 @@ class Commands(Work):
             if self.produced is not None:
                 given.append((len(rows[0]), self.produced))
             if len(rows) * len(more) > _MOST_ROWS:
-                more = [(_ANYTHING,)]
+                texts = dict.fromkeys(each for row in more for value in row for each in value.texts)
+                told = telling(texts, _MOST_TOLD)
+                more = [(_ANYTHING, *(Value((each,)) for each in told))]
             if len(more) == 1:
                 for row in rows:
                     row.extend(more[0])
@@ -177,7 +180,8 @@ class Commands(Work):
         if handler is not None:
             handler(self, argv, dict(given))
         if self.sink is not None:
-            write_output(self.sink, argv, self.stdin, self.scope, len(self.invocations))
+            write_output(self.sink, argv, self.stdin, self.scope, len(self.invocations),
+                         [each for _, each in given])  # fmt: skip
         self.scope.last = argv[-1]
 
     def _without_prefixes(self, argv: Row, given: Given) -> tuple[Row, Given, bool]:

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from supervisor.policy.bash.shell.algebra import alone, escaped, of, union
+from supervisor.policy.bash.shell.algebra import alone, escaped, of, telling, union
 from supervisor.policy.bash.shell.braces import braced
 from supervisor.policy.bash.shell.expand import Machine, tilde, tilded, value_of
 from supervisor.policy.bash.shell.parameters import DEFAULTS, defaulted, elements, listed
@@ -24,6 +24,9 @@ Token = tuple[str, bool, bool, str | None]
 """A text, whether it is quoted, whether it may be any number of words; its pattern, if the text
 itself stands for the names that match one."""
 
+_MOST_WAYS: Final = 8
+_MOST_TELLING: Final = 512
+_ANY: Final = Text(HOLE, many=True)
 _BREAK: Final[Token] = ("", False, False, None)
 """Ends a field, if one was begun."""
 _HARD: Final[Token] = ("\n", True, True, None)
@@ -108,7 +111,7 @@ def fields(machine: Machine, word: Word) -> tuple[list[tuple[Text, ...]], bool]:
         if type(piece) is Literal and not piece.quoted and "{" in piece.text:
             spread = braced(parts)
             if spread is None:
-                return [(Text(HOLE, many=True),)], False
+                return _shortened(machine, parts)
             words = spread
             break
     if len(words) == 1:
@@ -119,9 +122,21 @@ def fields(machine: Machine, word: Word) -> tuple[list[tuple[Text, ...]], bool]:
         found, data = _word_fields(machine, each)
         from_data = from_data or data
         if len(ways) * len(found) > MOST_TEXTS:
-            return [(Text(HOLE, many=True),)], from_data
+            texts = (text for way in (*ways, *found) for text in way)
+            return [(_ANY, *telling(texts, MOST_TEXTS))], from_data
         ways = [before + after for before in ways for after in found]
     return ways, from_data
+
+
+def _shortened(machine: Machine, parts: Parts) -> tuple[list[tuple[Text, ...]], bool]:
+    """A word with braces that becomes too many words: any number, and those that tell most."""
+    texts: list[Text] = []
+    from_data = False
+    for each in braced(parts, shortened=True) or ():
+        found, data = _word_fields(machine, each)
+        from_data = from_data or data
+        texts += (text for way in found for text in way)
+    return [(_ANY, *telling(texts, _MOST_TELLING))], from_data
 
 
 def _word_fields(machine: Machine, parts: Parts) -> tuple[list[tuple[Text, ...]], bool]:
@@ -142,7 +157,7 @@ def _word_fields(machine: Machine, parts: Parts) -> tuple[list[tuple[Text, ...]]
                     one.add(token, globbing=globbing)
             continue
         if len(building) * len(ways) > MOST_TEXTS:
-            ways = [[(HOLE, False, True, None)]]
+            ways = [[(HOLE, False, True, None)], *ways[: MOST_TEXTS // len(building) - 1]]
         building = [one.followed(way, globbing=globbing) for one in building for way in ways]
     for one in building:
         if one.open:
@@ -214,18 +229,19 @@ def _list_tokens(machine: Machine, piece: Variable | Parameter) -> tuple[list[li
     quoted = piece.quoted
     values = elements(machine, piece)
     if values is None:
-        return [[(HOLE, quoted, True, None)]], _holds_data(machine, piece)
+        return _unlisted(machine, piece)
     joined = quoted and _starred(piece)
     between: Token = (_ifs(machine)[:1], True, False, None)
     if not joined:
         between = _HARD if quoted else _BREAK
+    if any(len(value.texts) > 1 for value in values):
+        ways = _several(values, between, _ifs(machine), quoted=quoted)
+        return ways, any(each.from_data for each in values)
     tokens: list[Token] = [("", True, False, None)] if joined else []
     for position, value in enumerate(values):
         if position:
             tokens.append(between)
-        if len(value.texts) > 1:
-            tokens.append((HOLE, quoted, not quoted, None))
-        elif quoted:
+        if quoted:
             only = value.texts[0]
             tokens.append((only.text, True, only.many, only.pattern))
         else:
@@ -233,9 +249,43 @@ def _list_tokens(machine: Machine, piece: Variable | Parameter) -> tuple[list[li
     return [tokens], any(each.from_data for each in values)
 
 
-def _holds_data(machine: Machine, piece: Piece) -> bool:
-    array = machine.scope.arrays.get(getattr(piece, "name", ""), {})
-    return any(each.from_data for each in array.values())
+def _unlisted(machine: Machine, piece: Variable | Parameter) -> tuple[list[list[Token]], bool]:
+    """A list whose elements aren't known: any number of words, or what some of them may be."""
+    name = "@" if piece.name == "*" else piece.name
+    array = machine.scope.arrays.get(machine.scope.resolved(name), {})
+    hole: Token = (HOLE, piece.quoted, True, None)
+    ways: list[list[Token]] = [[hole]]
+    for value in array.values():
+        for each in value.texts:
+            if each.text and each.text != HOLE and len(ways) < MOST_TEXTS:
+                ways.append([(each.text, piece.quoted, False, each.pattern)])
+    return ways, any(each.from_data for each in array.values())
+
+
+def _several(values: list[Value], between: Token, ifs: str, *, quoted: bool) -> list[list[Token]]:
+    """Elements of which some may be several texts: each way with few, else each text as a word."""
+    ways: list[list[Token]] = [[]]
+    for position, value in enumerate(values):
+        texts = value.texts
+        if len(ways) * len(texts) > _MOST_WAYS:
+            row: list[Token] = []
+            for each in texts:
+                row += [between, *_one_element(each, ifs, quoted=quoted)]
+            ways = [way + row[0 if way else 1 :] for way in ways]
+            continue
+        start = [between] if position else []
+        ways = [
+            [*way, *start, *_one_element(each, ifs, quoted=quoted)]
+            for way in ways
+            for each in texts
+        ]
+    return ways
+
+
+def _one_element(text: Text, ifs: str, *, quoted: bool) -> list[Token]:
+    if not quoted:
+        return split(text, ifs)
+    return [(text.text, True, text.many or HOLE in text.text, text.pattern)]
 
 
 def _starred(piece: Piece) -> bool:

@@ -2,18 +2,19 @@
 
 from typing import Final
 
-from supervisor.policy.bash.shell.algebra import DATA, EMPTY, join, union
+from supervisor.policy.bash.shell.algebra import DATA, EMPTY, join, telling, union
 from supervisor.policy.bash.shell.commands import Commands
 from supervisor.policy.bash.shell.fields import fields, values
 from supervisor.policy.bash.shell.names import programs
 from supervisor.policy.bash.shell.scope import Scope, merged
 from supervisor.policy.bash.shell.syntax import Command, For, Sequence, Simple, While
-from supervisor.policy.bash.value import Value
+from supervisor.policy.bash.value import MOST_TEXTS, Value
 
 MOST_ROUNDS: Final = 24
 """Rounds of a loop that are walked one by one."""
 
 _MOST_ROWS: Final = 8
+_MOST_TOLD: Final = 512
 _ALWAYS: Final = ((":",), ("true",))
 _NEVER: Final = (("false",),)
 
@@ -37,7 +38,18 @@ class Loops(Commands):
             each.pattern is not None or each.many for each in everything.texts
         )
         self._rounds(node, given, found, everything)
+        if sum(map(len, given)) > MOST_TEXTS:
+            self._rest(node, given, everything)
         self.conditional = conditional
+
+    def _rest(self, node: For, given: list[tuple[Value, ...]], everything: Value) -> None:
+        """Walk the body for words that are too many to be looked at together."""
+        texts = (each for row in given for value in row for each in value.texts)
+        seen = frozenset(everything.texts)
+        rest = [each for each in telling(texts, _MOST_TOLD) if each not in seen]
+        for place in range(0, len(rest), MOST_TEXTS):
+            self.scope.assign(node.name, Value(tuple(rest[place : place + MOST_TEXTS])))
+            self.sequence(node.body)
 
     def _rounds(
         self, node: For, given: list[tuple[Value, ...]], found: tuple[Value, ...], everything: Value

@@ -176,7 +176,7 @@ class Work(ABC, Machine):
             sink.value = DATA
         self.scope, self.sink, self.feeds, self.node, self.leaves, self.produced = kept
         self.budget.nesting += 1
-        return sink.value
+        return sink.result
 
     def substitute(self, script: Script) -> Value:
         """`$(…)`: the output without the newlines at its end."""
@@ -185,11 +185,13 @@ class Work(ABC, Machine):
             return DATA
         return Value(
             tuple(
-                Text(
-                    each.text.rstrip("\n").replace("\0\n", HOLE),
-                    None if each.pattern is None else each.pattern.rstrip("\n"),
+                dict.fromkeys(
+                    Text(
+                        each.text.rstrip("\n").replace("\0\n", HOLE),
+                        None if each.pattern is None else each.pattern.rstrip("\n"),
+                    )
+                    for each in value.texts
                 )
-                for each in value.texts
             ),
             value.from_data,
         )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from supervisor.policy.bash.shell.algebra import EMPTY, join, literal, mapped, of, union
+from supervisor.policy.bash.shell.algebra import EMPTY, blurred, join, literal, mapped, of, union
 from supervisor.policy.bash.shell.arithmetic import evaluated
 from supervisor.policy.bash.shell.escapes import ansi_c
 from supervisor.policy.bash.shell.expansions import NAMES
@@ -31,7 +31,7 @@ def _positional(machine: "Machine", name: str) -> Value | None:
     if not number:
         return scope.name
     if scope.positional is None:
-        return None
+        return scope.arrays.get("@", {}).get("@")
     return scope.positional[number - 1] if number <= len(scope.positional) else EMPTY
 
 
@@ -62,7 +62,7 @@ def held(machine: "Machine", name: str) -> Value | None:  # noqa: PLR0911 - a ta
         return scope.last
     if name in ("@", "*"):
         if scope.positional is None:
-            return None
+            return scope.arrays.get("@", {}).get("@")
         between = _between(machine) if name == "*" else literal(" ")
         separated: list[Value] = []
         for each in scope.positional:
@@ -284,7 +284,7 @@ def _operated(machine: "Machine", piece: Parameter, value: Value) -> Value:  # n
     if operator == ":":
         offset, length = _range(machine, piece)
         if offset is None:
-            return Value((Text(HOLE),), value.from_data)
+            return blurred(value)
         return mapped(value, lambda text: _sliced(text, offset, length))
     if operator in _CASES:
         pattern = machine.scalar(piece.argument)
@@ -293,7 +293,8 @@ def _operated(machine: "Machine", piece: Parameter, value: Value) -> Value:  # n
     second = machine.scalar(piece.second) if piece.second else EMPTY
     new = second.only
     if pattern_text is None or new is None:
-        return Value((Text(HOLE),), value.from_data or second.from_data)
+        found = blurred(value)
+        return Value(found.texts, value.from_data or second.from_data)
     glob = pattern_text
     if operator in ("/", "//"):
         return mapped(

@@ -1,10 +1,12 @@
 """What a command's words and input let it print, put where its output goes."""
 
 import re
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from supervisor.policy.bash.invocation import Stdin
-from supervisor.policy.bash.shell.algebra import DATA, alone, join, literal, union
+from supervisor.policy.bash.shell.algebra import DATA, alone, hinted, join, literal, union
+from supervisor.policy.bash.shell.hints import unknown_output
 from supervisor.policy.bash.shell.outputs import printed
 from supervisor.policy.bash.shell.scope import Scope
 from supervisor.policy.bash.shell.sink import Sink
@@ -16,12 +18,17 @@ _NAMES_ANY: Final = frozenset({"compgen"})
 """Programs whose output, as it is known here, is a glob."""
 
 
-def write_output(
-    sink: Sink, argv: tuple[Value, ...], stdin: Stdin | None, scope: Scope, serial: int
+def write_output(  # noqa: PLR0913 - the circumstances of a command
+    sink: Sink,
+    argv: tuple[Value, ...],
+    stdin: Stdin | None,
+    scope: Scope,
+    serial: int,
+    streams: Iterable[Stdin] = (),
 ) -> None:
     """Add to the sink what a command prints; what nobody knows is data.
 
-    `serial` is a number that no other command of the call has.
+    `serial` is a number that no other command of the call has, `streams` what its `<(…)` give.
     """
     name = alone(argv[0])
     if name in ("pwd", "whoami"):
@@ -39,7 +46,7 @@ def write_output(
         source = definition.source if definition is not None else ""
         sink.write(literal(f"{alone(argv[2])} () {source}\n") if source else DATA)
         return
-    sink.write(DATA if name is None else _output(argv, stdin))
+    sink.write(DATA if name is None else _output(argv, stdin, streams, scope.written))
 
 
 def _temporary(argv: tuple[Value, ...], serial: int) -> Value:
@@ -57,24 +64,39 @@ def _temporary(argv: tuple[Value, ...], serial: int) -> Value:
     )
 
 
-def _output(argv: tuple[Value, ...], stdin: Stdin | None) -> Value:
+def _output(
+    argv: tuple[Value, ...],
+    stdin: Stdin | None,
+    streams: Iterable[Stdin],
+    written: Mapping[str, Sink],
+) -> Value:
     from_data = any(each.from_data for each in argv)
-    inputs: list[str | None] = [None]
+    inputs: list[Text | None] = [None]
     if stdin is not None:
-        inputs = [each.text if each.text != HOLE else None for each in stdin.text.texts]
+        inputs = [each if each.text != HOLE else None for each in stdin.text.texts]
         from_data = from_data or stdin.text.from_data
     ways: list[list[Text]] = [[]]
     for value in argv:
         ways = [[*way, each] for way in ways for each in value.texts]
         if len(ways) * len(inputs) > MOST_TEXTS:
-            return DATA
+            return unknown_output(argv, stdin, streams, written)
     made: list[Value] = []
+    unsure = False
     for way in ways:
         globbed = any(each.pattern is not None for each in way) or way[0].text in _NAMES_ANY
         for text in inputs:
-            output = printed([each.text for each in way], text)
+            output = printed([each.text for each in way], None if text is None else text.text)
             if output is None:
-                return DATA
+                unsure = True
+                continue
             # A name that a glob stands for is still one when it has been printed.
-            made.append(Value((Text(output, output if globbed else None),), from_data))
+            glob = globbed or (text is not None and text.pattern is not None)
+            made.append(Value((Text(output, output if glob else None),), from_data))
+    if unsure:
+        told = [
+            Text(text, None if each.texts[0].pattern is None else text)
+            for each in made
+            if (text := each.texts[0].text.strip("\n"))
+        ]
+        return hinted(unknown_output(argv, stdin, streams, written), told)
     return made[0] if len(made) == 1 else union(made)

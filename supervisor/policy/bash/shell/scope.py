@@ -6,7 +6,8 @@ from typing import Final
 
 from supervisor.policy.bash.effect import ShellContext
 from supervisor.policy.bash.invocation import Stdin
-from supervisor.policy.bash.shell.algebra import EMPTY, literal, mapped, union
+from supervisor.policy.bash.shell.algebra import EMPTY, blurred, literal, mapped, union
+from supervisor.policy.bash.shell.sink import Sink
 from supervisor.policy.bash.shell.syntax import Function
 from supervisor.policy.bash.value import UNKNOWN, Value
 
@@ -79,6 +80,8 @@ class Scope:
     """Attributes that change what an assignment leaves: lower, upper, integer, readonly."""
     exports_all: bool = False
     """`set -a`."""
+    written: dict[str, Sink] = field(default_factory=dict)
+    """What the call has put into files, by their names; one for all copies of the state."""
 
     @classmethod
     def starting(cls, shell: Shell) -> "Scope":
@@ -99,6 +102,7 @@ class Scope:
             dict(self.aliases), self.positional, self.name, self.previous, self.folders,
             dict(self.files), dict(self.exported), self.unset, self.last, self.globbing,
             self.environment, self.references, self.shapes, self.exports_all,
+            self.written,
         )  # fmt: skip
 
     def get(self, name: str) -> Value | None:  # noqa: PLR0911 - a table of the special ones
@@ -241,8 +245,10 @@ def merged(first: Scope, second: Scope) -> Scope:
             if one != other:
                 both.variables[name] = union((one or UNKNOWN, other or UNKNOWN))
     for name, array in second.arrays.items():
-        if first.arrays.get(name) != array:
-            both.arrays[name] = {"@": UNKNOWN}
+        before = first.arrays.get(name)
+        if before != array:
+            held = union([*array.values(), *(before or {}).values()]) if array or before else EMPTY
+            both.arrays[name] = {"@": blurred(held)}
     both.functions = {**second.functions, **first.functions}
     both.aliases = {**second.aliases, **first.aliases}
     both.files = {**second.files, **first.files}

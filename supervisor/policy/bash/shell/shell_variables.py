@@ -1,7 +1,7 @@
 """Builtins that set variables: `declare` and its kin, `read`, `set`, `shift`, `mapfile`."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from supervisor.policy.bash.invocation import Stdin
@@ -9,6 +9,7 @@ from supervisor.policy.bash.shell.algebra import (
     DATA,
     EMPTY,
     alone,
+    hinted,
     join,
     literal,
     mapped,
@@ -17,6 +18,7 @@ from supervisor.policy.bash.shell.algebra import (
 )
 from supervisor.policy.bash.shell.arithmetic import evaluated
 from supervisor.policy.bash.shell.assignments import assigned_specially
+from supervisor.policy.bash.shell.hints import NETWORK, connects, lines_in
 from supervisor.policy.bash.shell.options import options_of
 from supervisor.policy.bash.shell.printf import formatted
 from supervisor.policy.bash.value import HOLE, MOST_TEXTS, UNKNOWN, Text, Value
@@ -29,6 +31,7 @@ _PLACE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?")
 _PAIR: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^\]]*\])?(\+?)=", re.DOTALL)
 DEFAULT_IFS: Final = " \t\n"
 _DIGITS: Final = 4
+_MOST_LINES: Final = 512
 
 
 def declare(  # noqa: C901, PLR0912 - what options and forms there are
@@ -124,7 +127,7 @@ def set_options(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) 
             break
         place += 1
         if text == "--":
-            shell.scope.positional = argv[place:]
+            _set_positional(shell, argv[place:], known=True)
             return
         if "f" in text[1:]:
             shell.scope.globbing = text[0] == "+"
@@ -138,7 +141,15 @@ def set_options(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) 
             place += 1
     if place < len(argv):
         known = not any(each.many for value in argv[place:] for each in value.texts)
-        shell.scope.positional = argv[place:] if known else None
+        _set_positional(shell, argv[place:], known=known)
+
+
+def _set_positional(shell: "Work", words: tuple[Value, ...], *, known: bool) -> None:
+    """`set -- …`: of words whose number isn't known, what they may be."""
+    shell.scope.positional = words if known else None
+    if not known:
+        hints = [each for value in words for each in value.texts if each.known]
+        shell.scope.arrays["@"] = {"@": hinted(UNKNOWN, hints)}
 
 
 def shift(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) -> None:
@@ -168,6 +179,8 @@ def read(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) -> None
     text = stdin.text if stdin is not None else DATA
     ifs = alone(dict(shell.prefix).get("IFS") or shell.scope.get("IFS") or UNKNOWN)
     ifs = DEFAULT_IFS if ifs is None else ifs
+    if connects(stdin.sources if stdin is not None else (), orders=shell.repeats):
+        text = hinted(text, [NETWORK])
     lines = _lines(text, options, every=shell.repeats)
     if "a" in options and options["a"].only:
         _read_array(shell, options["a"].only, lines, text, ifs)
@@ -176,8 +189,11 @@ def read(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) -> None
     for position, name in enumerate(names):
         if name.only is None or _PLACE.fullmatch(name.only) is None:
             continue
-        if lines is None:
-            value = Value((Text(HOLE),), from_data=True)
+        if lines is None and stdin is not None and (only := text.only) is not None:
+            rows = only.split("\n")
+            value = of(_share(line, position, len(names), text, ifs).texts[0].text for line in rows)
+        elif lines is None:
+            value = hinted(DATA, _shares(text, position, len(names), ifs))
         else:
             found = [_share(line, position, len(names), text, ifs) for line in lines]
             value = union(found or [EMPTY])
@@ -198,9 +214,9 @@ def _read_array(shell: "Work", name: str, lines: list[str] | None, text: Value, 
     """`read -a`: the words of the line, if it is one that is known."""
     name = shell.scope.resolved(name)
     if lines is None or len(lines) != 1:
-        shell.scope.arrays[name] = {"@": text if lines is None else DATA}
+        shell.scope.arrays[name] = {"@": hinted(DATA, lines_in(text))}
         return
-    count = min(len(lines[0]) + 1, MOST_TEXTS)
+    count = min(len(lines[0]) + 1, _MOST_LINES)
     words = [_share(lines[0], position, count, text, ifs) for position in range(count)]
     while words and words[-1].only == "":
         words.pop()
@@ -232,6 +248,20 @@ def _lines(text: Value, options: Mapping[str, Value], *, every: bool) -> list[st
     return found if len(found) <= MOST_TEXTS else None
 
 
+def _shares(text: Value, position: int, count: int, ifs: str) -> Iterator[Text]:
+    """What one of the names may get of lines that are only likely."""
+    for each in text.texts if len(text.texts) > 1 else ():
+        if each.text == HOLE:
+            continue
+        if each.pattern is not None:
+            yield each
+            continue
+        for line in each.text.split("\n"):
+            share = _share(line, position, count, text, ifs).texts[0]
+            if share.text and share.known:
+                yield Text(share.text)
+
+
 def _share(line: str, position: int, count: int, text: Value, ifs: str) -> Value:
     """The part of a line that one of the names gets."""
     blank = "".join(each for each in ifs if each in DEFAULT_IFS)
@@ -257,15 +287,18 @@ def mapfile(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) -> N
     text = stdin.text.only if stdin is not None else None
     if name is None:
         return
+    if stdin is not None and text is None and connects(stdin.sources, orders=True):
+        stdin = Stdin(hinted(stdin.text, [NETWORK]), stdin.sources)
     name = shell.scope.resolved(name)
     mark = (alone(options["d"]) if "d" in options else "\n") or HOLE
     if text is None:
-        shell.scope.arrays[name] = {"@": DATA}
+        hints = lines_in(stdin.text) if stdin is not None else ()
+        shell.scope.arrays[name] = {"@": hinted(DATA, hints)}
         return
     kept = "" if "t" in options else mark
     lines = text.split(mark)[:-1] if text.endswith(mark) else text.split(mark)
     shell.scope.arrays[name] = {
-        str(place): literal(line + kept) for place, line in enumerate(lines[:MOST_TEXTS])
+        str(place): literal(line + kept) for place, line in enumerate(lines[:_MOST_LINES])
     }
 
 

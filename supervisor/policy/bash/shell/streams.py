@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING, Final
 
 from supervisor.policy.bash.invocation import Direction, Redirect, Stdin
-from supervisor.policy.bash.shell.algebra import DATA, EMPTY, alone, join, literal
+from supervisor.policy.bash.shell.algebra import DATA, EMPTY, alone, hinted, join, literal
 from supervisor.policy.bash.shell.expand import scalar, word_value
 from supervisor.policy.bash.shell.fields import fields
+from supervisor.policy.bash.shell.hints import NETWORK, lines_in
 from supervisor.policy.bash.shell.sink import Sink
 from supervisor.policy.bash.shell.syntax import Command, HereDocument, Process, Redirection
 from supervisor.policy.bash.value import HOLE, MOST_TEXTS, Text, Value
@@ -17,6 +18,7 @@ _DIRECTIONS: Final = {
     "<": Direction.READ, ">": Direction.WRITE, ">|": Direction.WRITE, ">>": Direction.APPEND,
     "<>": Direction.BOTH, "&>": Direction.WRITE, ">&": Direction.WRITE, "&>>": Direction.APPEND,
 }  # fmt: skip
+_CONNECTIONS: Final = ("/dev/tcp/", "/dev/udp/")
 _FIRST_FREE: Final = 10
 _DIGITS: Final = 8
 
@@ -60,12 +62,31 @@ def _redirect(shell: "Work", node: Redirection, found: list[Redirect]) -> None:
         descriptor = number
     direction = _DIRECTIONS.get(operator, Direction.READ)
     if direction is Direction.READ or direction is Direction.BOTH:
-        _feed(shell, descriptor, Stdin(DATA, (), value))
+        _feed(shell, descriptor, Stdin(_content(shell, value), (), value))
     elif descriptor in ("", "1"):
-        shell.sink = None
+        shell.sink = _kept(shell, value)
         shell.feeds = ()
     number_of = int(descriptor) if descriptor and len(descriptor) <= _DIGITS else None
     found.append(Redirect(direction, value, shell.part(node), number_of))
+
+
+def _content(shell: "Work", path: Value) -> Value:
+    """What a file holds: not known, but what the call itself has put there, or the network."""
+    hints: list[Text] = []
+    for each in path.texts:
+        if each.text.startswith(_CONNECTIONS):
+            hints.append(NETWORK)
+        elif each.text in shell.scope.written:
+            hints += lines_in(shell.scope.written[each.text].result)
+    return hinted(DATA, hints)
+
+
+def _kept(shell: "Work", path: Value) -> Sink | None:
+    """Where the output goes that is put into a file, if that has one name."""
+    only = path.only
+    if only is None or only.startswith("/dev/"):
+        return None
+    return shell.scope.written.setdefault(only, Sink())
 
 
 def _connect(shell: "Work", operator: str, descriptor: str, produced: Stdin | None) -> None:

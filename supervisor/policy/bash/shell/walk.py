@@ -3,7 +3,7 @@
 from typing import Final
 
 from supervisor.policy.bash.invocation import Stdin
-from supervisor.policy.bash.shell.algebra import EMPTY, literal, union
+from supervisor.policy.bash.shell.algebra import DATA, EMPTY, blurred, literal, union
 from supervisor.policy.bash.shell.arithmetic import evaluated
 from supervisor.policy.bash.shell.expand import scalar, word_value
 from supervisor.policy.bash.shell.globbing import groups, matched, pattern_of
@@ -164,7 +164,7 @@ class Walker(Loops):
             self.scope = scope
             if place < last and current is not None:
                 sources = tuple(dict.fromkeys((*sources, *names[place])))
-                self.stdin = Stdin(current.value, sources)
+                self.stdin = Stdin(current.result, sources)
         self.stdin, self.sink, self.feeds, self.forked = stdin, sink, feeds, forked
 
     def command(self, node: Command) -> None:
@@ -222,13 +222,17 @@ class Walker(Loops):
 
     def _coprocess(self, node: Coprocess, body: Command) -> None:
         written = str(_HIGHEST_DESCRIPTOR - len(self.coprocesses))
+        said = f"1{written}"
         self.coprocesses[written] = body
-        self.scope.arrays[node.name] = {"0": UNKNOWN, "1": literal(written)}
+        self.scope.arrays[node.name] = {"0": literal(said), "1": literal(written)}
         before = self.background, self.forked
         self.background = self.forked = True
         kept, self.scope = self.scope, self.scope.copy()
+        outer, self.sink = self.sink, Sink()
         self.command(body)
-        self.scope = kept
+        text = self.sink.result if self.sink is not None else DATA
+        self.scope, self.sink = kept, outer
+        self.scope.files = {**kept.files, said: Stdin(blurred(text), programs(body))}
         self.background, self.forked = before
 
     def branches(self, bodies: list[Sequence | None]) -> None:

@@ -1,0 +1,272 @@
+"""What output that can't be told may name: the names that the commands behind it were given.
+
+A value that is a hole may have further texts. Those are hints: whoever uses the value may use what
+they say, so it is judged as if it did.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from supervisor.policy.bash.invocation import Stdin
+from supervisor.policy.bash.places import looks_like_path
+from supervisor.policy.bash.search import as_text, globs_of, search
+from supervisor.policy.bash.shell.algebra import DATA, MOST_HINTS, hinted
+from supervisor.policy.bash.shell.sink import Sink
+from supervisor.policy.bash.value import HOLE, Text, Value
+
+NETWORK: Final = Text("/dev/tcp/…")
+"""The hint of what comes through an open connection: if it is run, the other side says what."""
+
+_LONGEST: Final = 512
+_LONGEST_CODE: Final = 4096
+_PRINTS_NAMES: Final = frozenset(
+    {"realpath", "grealpath", "readlink", "greadlink", "ls", "gls", "dir", "vdir", "exa", "eza",
+     "lsd", "stat", "gstat", "file", "basename", "dirname", "which", "type", "whereis", "namei",
+     "cygpath", "wslpath", "locate", "mlocate", "plocate", "mdfind", "echo", "printf", "compgen",
+     "ag", "fd", "fdfind", "abspath"}
+)  # fmt: skip
+"""Programs that print names they were given, whatever these look like."""
+
+_LISTS: Final = frozenset(
+    {"ls", "gls", "dir", "vdir", "exa", "eza", "lsd", "find", "gfind", "fd", "fdfind", "locate",
+     "mlocate", "plocate", "mdfind", "tree", "git", "rg", "echo", "printf", "compgen"}
+)  # fmt: skip
+"""Programs whose output, if it is filtered, is names."""
+
+_PRINTS_CONTENT: Final = frozenset(
+    {"cat", "tac", "head", "tail", "nl", "less", "more", "bat", "batcat", "cut", "paste", "column",
+     "fold", "fmt", "sort", "uniq", "shuf", "tr", "rev", "tee", "sponge", "sed", "gsed", "awk",
+     "gawk", "mawk", "grep", "egrep", "fgrep", "rg", "jq", "yq", "xq", "diff", "cmp", "comm",
+     "strings", "zcat", "gunzip", "gzip", "xzcat", "bzcat", "tar", "unzip", "openssl", "gpg",
+     "curl", "wget", "node", "python", "python3", "perl", "ruby", "php", "bun", "deno", "pr",
+     "expand", "unexpand", "iconv", "envsubst", "m4", "base64", "base32", "xxd", "od", "hexdump"}
+)  # fmt: skip
+"""Programs that print what their input or their files hold, or what code of theirs makes."""
+
+_PRINTS_NEITHER: Final = frozenset(
+    {"wc", "md5sum", "sha1sum", "sha256sum", "sha512sum", "cksum", "sum", "date", "id", "kill",
+     "ps", "pgrep", "lsof", "fuser", "du", "df", "npm", "pip", "docker", "kubectl", "gh", "test",
+     "[", "true", "false", "uname", "hostname", "seq", "nproc", "getconf", "ssh-agent", "mktemp",
+     "cd", "export", "set", "source", ".", "eval", "read", "sleep", "pwd", "tput", "ssh", "rm",
+     "mkdir", "touch", "cp", "mv", "ln", "chmod", "chown"}
+)  # fmt: skip
+_LISTS_SHOWN: Final = frozenset({"ls", "gls", "dir", "vdir", "exa", "eza", "lsd"})
+_HIDDEN: Final = Text(".*", ".*")
+"""The hint of a list that has hidden names too."""
+_ALL: Final = re.compile(r"-\w*[aAf]\w*|--all|--almost-all")
+_GREPS: Final = frozenset({"grep", "egrep", "fgrep", "rg", "ag"})
+_CODE: Final = frozenset(
+    {"python", "python3", "perl", "ruby", "node", "php", "bun", "deno", "awk", "gawk", "mawk", "jq",
+     "lua", "tclsh"}
+)  # fmt: skip
+_CONNECTS: Final = frozenset(
+    {"nc", "ncat", "netcat", "socat", "telnet", "nc.traditional", "nc.openbsd", "websocat"}
+)  # fmt: skip
+_ORDERS: Final = _CONNECTS | {"curl", "wget", "ssh"}
+_GIT: Final = frozenset(
+    {"ls-files", "ls-tree", "rev-parse", "diff", "diff-index", "diff-tree", "diff-files", "status",
+     "grep", "check-ignore", "show"}
+)  # fmt: skip
+_GIT_NAMES_ONLY: Final = frozenset({"diff", "diff-index", "diff-tree", "diff-files", "show", "grep"})
+_NAMES_ONLY: Final = re.compile(r"--name-only|--name-status|--files-with-matches|-l")
+_WITHOUT: Final = re.compile(
+    r"-I|-E|-x|-X|--(?:exclude|ignore|hide|not)(?:-[a-z]+)*|!|-not", re.ASCII
+)
+"""Options before a name that is left out."""
+_LEFT_OUT: Final = ("!", ":!", ":^", ":(exclude")
+_GLOB_OPTIONS: Final = ("-g", "--glob", "--iglob", "--include")
+_WORD: Final = re.compile(r"[^\s\"'`;|<>(){}$\\\0]+")
+_QUOTED: Final = re.compile(r"\"([^\"\\\n]{1,200})\"|'([^'\\\n]{1,200})'")
+_EXPRESSION: Final = re.compile(r"(\^)?((?:[\w /@:=,%~-]|\\\.|\.(?![*+?{]))+)(\$)?")
+_INVERTED: Final = re.compile(r"-\w*v\w*|--invert-match")
+_NO_LINES: Final = re.compile(r"-\w*[cqL]\w*|--count|--quiet|--silent|--files-without-match")
+_LISTING: Final = re.compile(r"-[a-zA-Z]*l[a-zA-Z]*|--files-with-matches|--files")
+_MAGIC: Final = "*?["
+
+
+def lines_in(value: Value) -> Iterator[Text]:
+    """What the lines of a text that a command gets may name."""
+    for each in value.texts:
+        if not each.known:
+            pieces = each.text.split("\n") if "\n" in each.text else []
+            yield from (Text(one) for one in pieces if HOLE not in one and _is_name(one))
+        elif each.pattern is not None:
+            yield each
+        else:
+            for line in each.text.split("\n")[:MOST_HINTS]:
+                if _is_name(line.strip()):
+                    yield Text(line.strip())
+
+
+def connects(names: Iterable[str], *, orders: bool = False) -> bool:
+    """Whether one of these programs gives what comes through a connection.
+
+    With `orders` those count too that fetch a text, as if each of its lines were an order.
+    """
+    some = _ORDERS if orders else _CONNECTS
+    return any(name.rpartition("/")[2] in some for name in names)
+
+
+def unknown_output(
+    argv: Sequence[Value],
+    stdin: Stdin | None,
+    streams: Iterable[Stdin] = (),
+    written: Mapping[str, Sink] | None = None,
+) -> Value:
+    """The output of a command of which only its words and its input are known.
+
+    `streams` are what its `<(…)` give, `written` what the call has put into files.
+    """
+    found = dict.fromkeys(_of(argv, stdin))
+    for stream in streams:
+        found.update(dict.fromkeys(lines_in(stream.text)))
+    if written:
+        for word in argv[1:]:
+            for each in word.texts:
+                if each.text in written:
+                    found.update(dict.fromkeys(lines_in(written[each.text].result)))
+    return hinted(DATA, found)
+
+
+def _of(argv: Sequence[Value], stdin: Stdin | None) -> Iterator[Text]:
+    first = argv[0].texts[0].text
+    name = first.rpartition("/")[2]
+    if name in _CONNECTS or (name == "openssl" and argv[1:] and argv[1].only == "s_client"):
+        yield NETWORK
+        return
+    if name in _PRINTS_NEITHER:
+        return
+    if name in ("find", "gfind"):
+        yield from _search(argv)
+        return
+    words = [each.texts[0].text for each in argv[1:]]
+    lists_files = name in _GREPS and any(_LISTING.fullmatch(each) for each in words)
+    if name in _GREPS and not lists_files:
+        yield from _filtered(words, stdin)
+        return
+    if stdin is not None:
+        yield from lines_in(stdin.text)
+    if name == "git":
+        yield from _git(argv)
+    elif name in _CODE:
+        yield from _named_in_code(argv)
+    elif name not in _PRINTS_CONTENT or lists_files:
+        if name in _LISTS_SHOWN and any(_ALL.fullmatch(each) for each in words):
+            yield _HIDDEN
+        yield from _operands(argv, anything=name in _PRINTS_NAMES, lists=name in _LISTS)
+
+
+def _is_name(text: str) -> bool:
+    return 0 < len(text) <= _LONGEST and _WORD.fullmatch(text) is not None
+
+
+def _search(argv: Sequence[Value]) -> Iterator[Text]:
+    found = search(argv)
+    for start in found.starts or [None]:
+        for each in start.texts if start is not None else (Text("."),):
+            for glob in globs_of(found.printed, each.text):
+                if glob.strip("*?./"):
+                    yield as_text(glob)
+
+
+def _operands(argv: Sequence[Value], *, anything: bool, lists: bool) -> Iterator[Text]:
+    """The words that may be names, but for those that are left out."""
+    before = ""
+    for word in argv[1:]:
+        for each in word.texts:
+            text = each.text
+            if not _fits(before, text):
+                continue
+            if each.pattern is not None:
+                yield each
+            elif text[:1] == "-":
+                option, equals, value = text.partition("=")
+                if equals and option in _GLOB_OPTIONS and not value.startswith(_LEFT_OUT):
+                    yield as_text(value)
+            elif before in _GLOB_OPTIONS and text.strip("*?./"):
+                yield as_text(text)
+            elif lists and (name := _expressed(text)):
+                yield as_text(name)
+            elif (_is_name(text) if anything else looks_like_path(text)) and text not in (".", ".."):
+                yield Text(text)
+        before = word.texts[0].text
+
+
+def _fits(before: str, text: str) -> bool:
+    return (
+        HOLE not in text
+        and len(text) <= _LONGEST
+        and not text.startswith(_LEFT_OUT)
+        and not _WITHOUT.fullmatch(before)
+    )
+
+
+def _expressed(text: str) -> str | None:
+    r"""The name that an expression of a search says (`^\.env$`), if it is one."""
+    if "\\" not in text and text[:1] != "^" and text[-1:] != "$":
+        return None
+    found = _EXPRESSION.fullmatch(text)
+    if found is None:
+        return None
+    return f"{'' if found[1] else '*'}{found[2].replace(chr(92), '')}{'' if found[3] else '*'}"
+
+
+def _git(argv: Sequence[Value]) -> Iterator[Text]:
+    texts = [each.texts[0].text for each in argv]
+    at = next((at for at, text in enumerate(texts) if at and text in _GIT), None)
+    if at is None:
+        return
+    if texts[at] in _GIT_NAMES_ONLY and not any(_NAMES_ONLY.fullmatch(each) for each in texts):
+        return
+    yield from _operands(argv[at:], anything=True, lists=False)
+
+
+def _named_in_code(argv: Sequence[Value]) -> Iterator[Text]:
+    """Texts in quotes in the code of an interpreter that look like paths."""
+    for word in argv[1:]:
+        for each in word.texts:
+            if "'" not in each.text and '"' not in each.text:
+                continue
+            for found in _QUOTED.finditer(each.text[:_LONGEST_CODE]):
+                text = found[1] or found[2]
+                if looks_like_path(text):
+                    yield Text(text)
+
+
+def _filtered(words: Sequence[str], stdin: Stdin | None) -> Iterator[Text]:
+    """What `grep` lets pass of names that it gets."""
+    operands = [each for each in words if each[:1] != "-"]
+    if stdin is None or len(operands) > 1 or any(_NO_LINES.fullmatch(each) for each in words):
+        return
+    expression = operands[0] if operands else ""
+    inverted = any(_INVERTED.fullmatch(each) for each in words)
+    fixed = any(re.fullmatch(r"-\w*F\w*|--fixed-strings", each) for each in words)
+    fitting = _compiled(re.escape(expression) if fixed else expression)
+    passed = False
+    for each in lines_in(stdin.text):
+        if each.text == NETWORK.text or fitting is None or bool(fitting.search(each.text)) is not inverted:
+            passed = True
+            yield each
+    lists = any(name.rpartition("/")[2] in _LISTS for name in stdin.sources)
+    name = _EXPRESSION.fullmatch(expression)
+    if passed or inverted or not lists or stdin.text.known or name is None:
+        return
+    if text := name[2].replace("\\", "").strip("./ ") and name[2].replace("\\", ""):
+        glob = f"{'' if name[1] else '*'}{text}{'' if name[3] else '*'}"
+        yield as_text(glob)
+        hidden = _HIDDEN in stdin.text.texts or not all(
+            each.rpartition("/")[2] in _LISTS_SHOWN for each in stdin.sources
+        )
+        if glob[0] == "*" and hidden:
+            yield as_text(f".{glob}")
+
+
+def _compiled(expression: str) -> re.Pattern[str] | None:
+    """The expression of a `grep`, if it is so plain that it means the same here."""
+    if len(expression) > _LONGEST or not re.fullmatch(r"[\w\s.\\/@:=,%~^$-]+", expression):
+        return None
+    try:
+        return re.compile(expression, re.IGNORECASE)
+    except re.error:
+        return None
