@@ -14,7 +14,7 @@ from supervisor.policy.bash.feeders import filled, perhaps_read, program_of
 from supervisor.policy.bash.invocation import Invocation, Part, Reading
 from supervisor.policy.bash.kept_scripts import KeptScripts
 from supervisor.policy.bash.options import Parsed, parse
-from supervisor.policy.bash.places import join, spread
+from supervisor.policy.bash.places import Found, join, spread
 from supervisor.policy.bash.read import Budget, Shell, read_script
 from supervisor.policy.bash.readers import READ_BY
 from supervisor.policy.bash.redirects import redirects, variables
@@ -348,7 +348,11 @@ def _combinations(argv: tuple[Value, ...]) -> Iterator[tuple[Value, ...]]:
 
 
 def _single(value: Value, text: Text) -> Value:
-    return value if len(value.texts) == 1 else Value((text,), value.from_data)
+    if len(value.texts) == 1:
+        return value
+    if isinstance(value, Found) and text.text == HOLE:
+        return replace(value, texts=(text,))
+    return Value((text,), value.from_data)
 
 
 def glob_names(pattern: str, names: Sequence[str] | object) -> list[str]:

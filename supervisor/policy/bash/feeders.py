@@ -42,6 +42,8 @@ def filled(use: Use) -> tuple[Value, ...] | None:
     items = items_of(use, inner)
     if items == [_ITEM]:
         return None
+    if others := argv[holes[0]].texts[1:]:
+        items.append(Value(others, from_data=True))
     return (*argv[: holes[0]], *items, *argv[holes[0] + 1 :])
 
 
@@ -133,7 +135,10 @@ def _entries(use: Use, each: Invocation, pattern: str | None) -> list[Value]:
     """What `ls` prints: names of entries, or the words themselves (`ls -d *`)."""
     command = use.look.table.find("ls")
     words = [] if command is None else parse(command, each.argv, 1).operands
-    return [*_named(pattern or "*"), *(word for word in words if word.only != ".")]
+    others = [word for word in words if word.only != "."]
+    if others and pattern is None:
+        return [_ITEM, *others]
+    return [*_named(pattern or "*"), *others]
 
 
 def _search(use: Use, each: Invocation, name: str) -> Sequence[Value]:

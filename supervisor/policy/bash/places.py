@@ -1,6 +1,6 @@
 """Paths as texts: joined, named and parted without a look at the file system."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from supervisor.policy.bash.value import HOLE, MOST_TEXTS, UNKNOWN, Text, Value
@@ -21,21 +21,18 @@ class Found(Value):
     names: tuple[str, ...] = ()
     whole: bool = False
 
-    @property
-    def spread(self) -> Value:
-        """The same as texts: any file, or one of the names right below where it starts."""
-        texts = [Text(HOLE, many=True)]
-        for folder in self.start.texts:
-            for name in self.names[:_MOST_NAMES]:
-                text = _joined(folder, Text(name))
-                wild = any(sign in name for sign in "*?[")
-                texts.append(Text(text.text, text.text) if wild else text)
-        return Value(tuple(texts[:MOST_TEXTS]), self.from_data)
-
 
 def spread(value: Value) -> Value:
-    """The value as texts alone, for what doesn't follow a search."""
-    return value.spread if isinstance(value, Found) else value
+    """The value with the names that a search finds right below its start as further texts."""
+    if not isinstance(value, Found):
+        return value
+    texts = [Text(HOLE, many=True)]
+    for folder in value.start.texts:
+        for name in value.names[:_MOST_NAMES]:
+            text = _joined(folder, Text(name))
+            wild = any(sign in name for sign in "*?[")
+            texts.append(Text(text.text, text.text) if wild else text)
+    return replace(value, texts=tuple(texts[:MOST_TEXTS]))
 
 
 def _joined(folder: Text, path: Text) -> Text:

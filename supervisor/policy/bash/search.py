@@ -24,6 +24,8 @@ _VALUES: Final = frozenset(
 _EXTENDED: Final = frozenset(
     {"posix-extended", "egrep", "posix-egrep", "awk", "gnu-awk", "posix-awk"}
 )
+_POSITIONS: Final = frozenset({"-maxdepth", "-mindepth", "-regextype"})
+"""Words that are true of each file."""
 _BEFORE: Final = frozenset({"-H", "-L", "-P", "-E", "-X", "-d", "-s", "-x"})
 _OPENS: Final = ("-", "(", "!", ",", ")")
 _MOST_WAYS: Final = 32
@@ -218,24 +220,24 @@ class _Expression:
             return reach, Ways()
         if text in _NAMES or text in _PATHS or text in _REGEXES or text == "-samefile":
             return self._names(text, reach)
+        return self._other(text, reach)
+
+    def _other(self, text: str, reach: Ways) -> tuple[Ways, Ways]:
+        """The tests that say nothing of names."""
+        if text in ("-false", "-true", "-prune", "-quit"):
+            return (Ways(), reach) if text == "-false" else (reach, Ways())
         if text in READS:
             if (value := self._value()) is not None:
                 self.found.reads.append((text, value))
             return reach, reach
-        if text in ("-false", "-true", "-prune", "-quit"):
-            return (Ways(), reach) if text == "-false" else (reach, Ways())
-        return self._other(text, reach)
-
-    def _other(self, text: str, reach: Ways) -> tuple[Ways, Ways]:
         if text in _VALUES:
             value = self._value()
             only = None if value is None else value.only
             if text == "-regextype":
                 self.extended = only in _EXTENDED
-                return reach, Ways()
-            if text == "-type" and only == "f":
-                return [replace(each, plain=True) for each in reach], reach
-            return (reach, Ways()) if text in ("-maxdepth", "-mindepth") else (reach, reach)
+            if text != "-type" or only != "f":
+                return (reach, Ways()) if text in _POSITIONS else (reach, reach)
+            return [replace(each, plain=True) for each in reach], reach
         if text == "-empty":
             return [replace(each, empty=True) for each in reach], reach
         if HOLE in text:

@@ -19,6 +19,7 @@ from supervisor.policy.bash.shell.syntax import (
     Command,
     Literal,
     Parameter,
+    Piece,
     Process,
     Simple,
     Variable,
@@ -90,7 +91,7 @@ class Commands(Work):
         given: list[tuple[int, Stdin]] = []
         for word in node.words:
             self.produced = None
-            more = self._word_rows(word)
+            more = self.word_rows(word)
             if self.produced is not None:
                 given.append((len(rows[0]), self.produced))
             if len(rows) * len(more) > _MOST_ROWS:
@@ -104,7 +105,7 @@ class Commands(Work):
                 rows = [[*row, *extra] for row in rows for extra in more]
         return [tuple(row) for row in rows], tuple(given)
 
-    def _word_rows(self, word: Word | Assignment) -> list[Row]:
+    def word_rows(self, word: Word | Assignment) -> list[Row]:
         """The fields that one word may become."""
         if isinstance(word, Assignment):
             return [(declared(self, word),)]
@@ -112,6 +113,9 @@ class Commands(Work):
             return [(word.value,)]
         if _whole(word):
             return [(scalar(self, word.parts),)]
+        positional = self.scope.positional
+        if positional is not None and len(word.parts) == 1 and _is_all(word.parts[0]):
+            return [positional]
         ways, from_data = fields(self, word)
         return values(ways, from_data=from_data)
 
@@ -269,6 +273,14 @@ class Commands(Work):
         self.scope.references, self.scope.shapes = attributes
         self.scope.positional = positional
         self.budget.nesting += 1
+
+
+def _is_all(piece: Piece) -> bool:
+    """Whether it is `"$@"`, or `"${@}"`."""
+    kind = type(piece)
+    if kind is Parameter and (piece.operator or piece.indirect or piece.length):  # type: ignore[union-attr]
+        return False
+    return kind in (Variable, Parameter) and piece.name == "@" and piece.quoted  # type: ignore[union-attr]
 
 
 def _whole(word: Word) -> bool:

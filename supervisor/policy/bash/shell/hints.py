@@ -11,7 +11,7 @@ from typing import Final
 from supervisor.policy.bash.invocation import Stdin
 from supervisor.policy.bash.places import looks_like_path
 from supervisor.policy.bash.search import as_text, globs_of, search
-from supervisor.policy.bash.shell.algebra import DATA, MOST_HINTS, hinted
+from supervisor.policy.bash.shell.algebra import DATA, MOST_HINTS, hinted, literal
 from supervisor.policy.bash.shell.sink import Sink
 from supervisor.policy.bash.value import HOLE, Text, Value
 
@@ -22,7 +22,7 @@ _LONGEST: Final = 512
 _LONGEST_CODE: Final = 4096
 _PRINTS_NAMES: Final = frozenset(
     {"realpath", "grealpath", "readlink", "greadlink", "ls", "gls", "dir", "vdir", "exa", "eza",
-     "lsd", "stat", "gstat", "file", "basename", "dirname", "which", "type", "whereis", "namei",
+     "lsd", "stat", "gstat", "file", "basename", "which", "type", "whereis", "namei",
      "cygpath", "wslpath", "locate", "mlocate", "plocate", "mdfind", "echo", "printf", "compgen",
      "ag", "fd", "fdfind", "abspath"}
 )  # fmt: skip
@@ -48,10 +48,11 @@ _PRINTS_NEITHER: Final = frozenset(
     {"wc", "md5sum", "sha1sum", "sha256sum", "sha512sum", "cksum", "sum", "date", "id", "kill",
      "ps", "pgrep", "lsof", "fuser", "du", "df", "npm", "pip", "docker", "kubectl", "gh", "test",
      "[", "true", "false", "uname", "hostname", "seq", "nproc", "getconf", "ssh-agent", "mktemp",
-     "cd", "export", "set", "source", ".", "eval", "read", "sleep", "pwd", "tput", "ssh", "rm",
-     "mkdir", "touch", "cp", "mv", "ln", "chmod", "chown"}
+     "cd", "dirname", "export", "set", "source", ".", "eval", "read", "sleep", "pwd", "tput", "ssh",
+     "rm", "mkdir", "touch", "cp", "mv", "ln", "chmod", "chown"}
 )  # fmt: skip
 _LISTS_SHOWN: Final = frozenset({"ls", "gls", "dir", "vdir", "exa", "eza", "lsd"})
+_HERE: Final = literal(".")
 _HIDDEN: Final = Text(".*", ".*")
 """The hint of a list that has hidden names too."""
 _ALL: Final = re.compile(r"-\w*[aAf]\w*|--all|--almost-all")
@@ -68,7 +69,7 @@ _GIT: Final = frozenset(
     {"ls-files", "ls-tree", "rev-parse", "diff", "diff-index", "diff-tree", "diff-files", "status",
      "grep", "check-ignore", "show"}
 )  # fmt: skip
-_GIT_NAMES_ONLY: Final = frozenset({"diff", "diff-index", "diff-tree", "diff-files", "show", "grep"})
+_GIT_NAMES_ONLY: Final = _GIT - {"ls-files", "ls-tree", "rev-parse", "status", "check-ignore"}
 _NAMES_ONLY: Final = re.compile(r"--name-only|--name-status|--files-with-matches|-l")
 _WITHOUT: Final = re.compile(
     r"-I|-E|-x|-X|--(?:exclude|ignore|hide|not)(?:-[a-z]+)*|!|-not", re.ASCII
@@ -163,8 +164,8 @@ def _is_name(text: str) -> bool:
 
 def _search(argv: Sequence[Value]) -> Iterator[Text]:
     found = search(argv)
-    for start in found.starts or [None]:
-        for each in start.texts if start is not None else (Text("."),):
+    for start in found.starts or [_HERE]:
+        for each in start.texts:
             for glob in globs_of(found.printed, each.text):
                 if glob.strip("*?./"):
                     yield as_text(glob)
@@ -188,7 +189,7 @@ def _operands(argv: Sequence[Value], *, anything: bool, lists: bool) -> Iterator
                 yield as_text(text)
             elif lists and (name := _expressed(text)):
                 yield as_text(name)
-            elif (_is_name(text) if anything else looks_like_path(text)) and text not in (".", ".."):
+            elif _is_name(text) if anything else looks_like_path(text):
                 yield Text(text)
         before = word.texts[0].text
 
@@ -196,6 +197,7 @@ def _operands(argv: Sequence[Value], *, anything: bool, lists: bool) -> Iterator
 def _fits(before: str, text: str) -> bool:
     return (
         HOLE not in text
+        and text not in (".", "..")
         and len(text) <= _LONGEST
         and not text.startswith(_LEFT_OUT)
         and not _WITHOUT.fullmatch(before)
@@ -245,21 +247,25 @@ def _filtered(words: Sequence[str], stdin: Stdin | None) -> Iterator[Text]:
     fitting = _compiled(re.escape(expression) if fixed else expression)
     passed = False
     for each in lines_in(stdin.text):
-        if each.text == NETWORK.text or fitting is None or bool(fitting.search(each.text)) is not inverted:
+        fits = fitting is None or bool(fitting.search(each.text)) is not inverted
+        if fits or each.text == NETWORK.text:
             passed = True
             yield each
     lists = any(name.rpartition("/")[2] in _LISTS for name in stdin.sources)
     name = _EXPRESSION.fullmatch(expression)
     if passed or inverted or not lists or stdin.text.known or name is None:
         return
-    if text := name[2].replace("\\", "").strip("./ ") and name[2].replace("\\", ""):
+    text = name[2].replace("\\", "")
+    if text.strip("./ "):
         glob = f"{'' if name[1] else '*'}{text}{'' if name[3] else '*'}"
         yield as_text(glob)
         hidden = _HIDDEN in stdin.text.texts or not all(
             each.rpartition("/")[2] in _LISTS_SHOWN for each in stdin.sources
         )
         if glob[0] == "*" and hidden:
+            # Of all that fits, who looks for `env` among hidden names may well mean `.env`.
             yield as_text(f".{glob}")
+            yield Text(f".{text.lstrip('.')}")
 
 
 def _compiled(expression: str) -> re.Pattern[str] | None:

@@ -4,7 +4,6 @@ from typing import Final
 
 from supervisor.policy.bash.shell.algebra import DATA, EMPTY, join, telling, union
 from supervisor.policy.bash.shell.commands import Commands
-from supervisor.policy.bash.shell.fields import fields, values
 from supervisor.policy.bash.shell.names import programs
 from supervisor.policy.bash.shell.scope import Scope, merged
 from supervisor.policy.bash.shell.syntax import Command, For, Sequence, Simple, While
@@ -28,7 +27,8 @@ class Loops(Commands):
         found = max(given, key=len)
         if not found:
             return
-        everything = union(value for row in given for value in row)
+        alone = len(found) == 1 and len(given) == 1
+        everything = found[0] if alone else union(value for row in given for value in row)
         if node.select:
             self.scope.assign(node.name, everything)
             self.loop(node.body, node)
@@ -84,11 +84,7 @@ class Loops(Commands):
             return [self.scope.positional if self.scope.positional is not None else (DATA,)]
         given: list[tuple[Value, ...]] = [()]
         for word in node.words:
-            if word.value is not None:
-                rows: list[tuple[Value, ...]] = [(word.value,)]
-            else:
-                ways, from_data = fields(self, word)
-                rows = values(ways, from_data=from_data)
+            rows = self.word_rows(word)
             given = [before + row for before in given for row in rows][:_MOST_ROWS]
         return given
 

@@ -10,7 +10,7 @@ from supervisor.policy.bash.shell.escapes import ansi_c
 from supervisor.policy.bash.shell.expansions import NAMES
 from supervisor.policy.bash.shell.globbing import pattern_of, removed, replaced
 from supervisor.policy.bash.shell.syntax import Literal, Parameter, Variable
-from supervisor.policy.bash.value import HOLE, UNKNOWN, Text, Value
+from supervisor.policy.bash.value import HOLE, UNKNOWN, Value
 
 if TYPE_CHECKING:
     from supervisor.policy.bash.shell.expand import Machine

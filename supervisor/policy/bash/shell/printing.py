@@ -18,7 +18,7 @@ _NAMES_ANY: Final = frozenset({"compgen"})
 """Programs whose output, as it is known here, is a glob."""
 
 
-def write_output(  # noqa: PLR0913 - the circumstances of a command
+def write_output(  # noqa: PLR0913, PLR0917 - the circumstances of a command
     sink: Sink,
     argv: tuple[Value, ...],
     stdin: Stdin | None,
@@ -94,9 +94,9 @@ def _output(
             made.append(Value((Text(output, output if glob else None),), from_data))
     if unsure:
         told = [
-            Text(text, None if each.texts[0].pattern is None else text)
+            Text(stripped, None if each.texts[0].pattern is None else stripped)
             for each in made
-            if (text := each.texts[0].text.strip("\n"))
+            if (stripped := each.texts[0].text.strip("\n"))
         ]
         return hinted(unknown_output(argv, stdin, streams, written), told)
     return made[0] if len(made) == 1 else union(made)
