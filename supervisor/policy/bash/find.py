@@ -1,6 +1,7 @@
 """`find` and `fd`: what their tests select, and what their actions do with it."""
 
 import re
+from typing import Final
 
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.invocation import Invocation
@@ -9,6 +10,9 @@ from supervisor.policy.bash.roles import option_values, play_as
 from supervisor.policy.bash.search import PRINTS, Chosen, as_text, globs_of, search
 from supervisor.policy.bash.use import Use
 from supervisor.policy.bash.value import HOLE, Text, Value, known
+
+_MOST_PATHS: Final = 24
+"""Globs of whole paths that an action is looked at for, one by one."""
 
 
 def find(use: Use) -> None:
@@ -60,7 +64,7 @@ def _found(start: Value, ways: list[Chosen]) -> list[Value]:
             found.append(Found((Text(HOLE),), start=start, whole=not plain))
     if names:
         found.append(Found((Text(HOLE),), start=start, names=tuple(names)))
-    return [*found, *(Value((as_text(each),)) for each in paths)]
+    return [*found, *(Value((as_text(each),)) for each in list(paths)[:_MOST_PATHS])]
 
 
 def _act(use: Use, kind: str, words: list[Value], found: Value) -> None:

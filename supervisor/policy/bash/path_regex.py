@@ -53,7 +53,8 @@ class _Reader:
     def _row(self, depth: int) -> list[str]:
         found = [""]
         while self.at < len(self.text) and not self._is("|") and not self._is(")"):
-            found = _few([start + each for start in found for each in self._counted(depth)])
+            piece = self._counted(depth)
+            found = _few([start + each for start in found for each in piece])
         return found
 
     def _counted(self, depth: int) -> list[str]:

@@ -28,7 +28,9 @@ _POSITIONS: Final = frozenset({"-maxdepth", "-mindepth", "-regextype"})
 """Words that are true of each file."""
 _BEFORE: Final = frozenset({"-H", "-L", "-P", "-E", "-X", "-d", "-s", "-x"})
 _OPENS: Final = ("-", "(", "!", ",", ")")
-_MOST_WAYS: Final = 32
+_MOST_WAYS: Final = 256
+_FEW_WAYS: Final = 64
+_MOST_NEVER: Final = 16
 _DEEPEST: Final = 40
 _WILD: Final = "*?["
 
@@ -104,12 +106,15 @@ def search(argv: Sequence[Value]) -> Search:
     """What the words of a `find` say."""
     found = Search()
     at = 1
+    extended = False
     while at < len(argv) and argv[at].texts[0].text in _BEFORE:
+        extended = extended or argv[at].only == "-E"
         at += 1
     while at < len(argv) and not argv[at].texts[0].text.startswith(_OPENS):
         found.starts.append(argv[at])
         at += 1
     reader = _Expression(argv, at, found)
+    reader.extended = extended
     found.all, _ = reader.listed([Chosen()], _DEEPEST)
     while reader.at < len(argv):  # a `)` too many
         reader.at += 1
@@ -122,7 +127,10 @@ def globs_of(ways: Sequence[Chosen], start: str) -> list[str]:
     found: dict[str, None] = {}
     for way in ways:
         for path in way.paths:
-            found[_placed(path, start, way.name)] = None
+            placed = _placed(path, start, way.name)
+            found[placed] = None
+            if placed.endswith("*") and "/" not in path:  # its `*` crosses slashes
+                found[f"{placed}/{way.names[-1] if way.names else '*'}"] = None
         if way.name and not way.paths:
             found[_under(start, way.name)] = None
     return [each for each in found if each]
@@ -207,11 +215,11 @@ class _Expression:
             end = self.at
             while end < len(self.argv) and not self._ends(end):
                 end += 1
-            self.found.actions.append((text, list(self.argv[self.at : end]), _alive(reach)))
+            self.found.actions.append((text, list(self.argv[self.at : end]), reach))
             self.at = end + 1
             return reach, reach
         if text == "-delete" or text in PRINTS:
-            self.found.actions.append((text, [], _alive(reach)))
+            self.found.actions.append((text, [], reach))
             self.at += 1 if text == "-printf" else 0
             return reach, Ways()
         if text in WRITES:
@@ -263,14 +271,16 @@ class _Expression:
         if text in _PATHS:
             return self._paths((glob,), reach)
         passing = [replace(each, names=(*each.names, glob)) for each in reach]
-        return passing, [replace(each, never=(*each.never, glob)) for each in reach]
+        failing = [replace(each, never=(*each.never, glob)[:_MOST_NEVER]) for each in reach]
+        return _alive(passing), _alive(failing)
 
     @staticmethod
     def _paths(globs: Sequence[str], reach: Ways) -> tuple[Ways, Ways]:
         passing = [replace(each, paths=(*each.paths, one)) for each in reach for one in globs]
-        exact = tuple(globs)
-        failing = [replace(each, never_paths=(*each.never_paths, *exact)) for each in reach]
-        return _few(passing), failing
+        failing = [
+            replace(each, never_paths=(*each.never_paths, *globs)[:_MOST_NEVER]) for each in reach
+        ]
+        return _few(_alive(passing)), _alive(failing)
 
     def _ends(self, at: int) -> bool:
         text = self.argv[at].texts[0].text
@@ -283,9 +293,14 @@ def _alive(ways: Ways) -> Ways:
 
 
 def _few(ways: Ways) -> Ways:
-    """The ways that files can come, each once; just any file if they are too many."""
-    found = list(dict.fromkeys(each for each in ways if each.possible))
-    return found if len(found) <= _MOST_WAYS else [Chosen()]
+    """The ways that files can come; of too many those to hidden names first, and any file."""
+    if len(ways) <= _FEW_WAYS:
+        return ways
+    found = list(dict.fromkeys(ways))
+    if len(found) <= _MOST_WAYS:
+        return found
+    found.sort(key=lambda each: each.name[:1] != ".")
+    return [Chosen(), *found[:_FEW_WAYS]]
 
 
 def as_text(glob: str) -> Text:

@@ -13,6 +13,7 @@ from supervisor.policy.bash.shell.names import programs
 from supervisor.policy.bash.shell.parameters import listed
 from supervisor.policy.bash.shell.printing import write_output
 from supervisor.policy.bash.shell.shell_builtins import BUILTINS, DESCRIPTOR, HANDLERS, PREFIXES
+from supervisor.policy.bash.shell.sink import Sink
 from supervisor.policy.bash.shell.streams import redirected
 from supervisor.policy.bash.shell.syntax import (
     Assignment,
@@ -180,13 +181,26 @@ class Commands(Work):
         self.report(Invocation(argv, scope.cwd, self.part(node), redirects, environment,
                                self.stdin, self.feeds, name in BUILTINS, self.background,
                                self.endless, given))  # fmt: skip
+        self._outcome(name, argv, given)
+        self.scope.last = argv[-1]
+
+    def _outcome(self, name: str | None, argv: Row, given: Given) -> None:
+        """What a command leaves in the shell, in files and in its output, as far as it is known."""
         handler = HANDLERS.get(name)
         if handler is not None:
             handler(self, argv, dict(given))
+        if name == "tee" and self.stdin is not None:
+            self._copied(argv, self.stdin)
         if self.sink is not None:
-            write_output(self.sink, argv, self.stdin, self.scope, len(self.invocations),
-                         [each for _, each in given])  # fmt: skip
-        self.scope.last = argv[-1]
+            streams = [each for _, each in given]
+            write_output(self.sink, argv, self.stdin, self.scope, len(self.invocations), streams)
+
+    def _copied(self, argv: Row, stdin: Stdin) -> None:
+        """`tee`: its files hold what it gets."""
+        for each in argv[1:]:
+            path = each.only
+            if path and path[0] != "-" and not path.startswith("/dev/"):
+                self.scope.written.setdefault(path, Sink()).write(stdin.text)
 
     def _without_prefixes(self, argv: Row, given: Given) -> tuple[Row, Given, bool]:
         """The words behind `command`, `builtin` and `exec`; whether there were none of these.

@@ -30,7 +30,7 @@ _PRINTS_NAMES: Final = frozenset(
 
 _LISTS: Final = frozenset(
     {"ls", "gls", "dir", "vdir", "exa", "eza", "lsd", "find", "gfind", "fd", "fdfind", "locate",
-     "mlocate", "plocate", "mdfind", "tree", "git", "rg", "echo", "printf", "compgen"}
+     "mlocate", "plocate", "mdfind", "tree", "du", "git", "rg", "echo", "printf", "compgen"}
 )  # fmt: skip
 """Programs whose output, if it is filtered, is names."""
 
@@ -46,7 +46,7 @@ _PRINTS_CONTENT: Final = frozenset(
 
 _PRINTS_NEITHER: Final = frozenset(
     {"wc", "md5sum", "sha1sum", "sha256sum", "sha512sum", "cksum", "sum", "date", "id", "kill",
-     "ps", "pgrep", "lsof", "fuser", "du", "df", "npm", "pip", "docker", "kubectl", "gh", "test",
+     "ps", "pgrep", "lsof", "fuser", "df", "npm", "pip", "docker", "kubectl", "gh", "test",
      "[", "true", "false", "uname", "hostname", "seq", "nproc", "getconf", "ssh-agent", "mktemp",
      "cd", "dirname", "export", "set", "source", ".", "eval", "read", "sleep", "pwd", "tput", "ssh",
      "rm", "mkdir", "touch", "cp", "mv", "ln", "chmod", "chown"}
@@ -61,6 +61,7 @@ _CODE: Final = frozenset(
     {"python", "python3", "perl", "ruby", "node", "php", "bun", "deno", "awk", "gawk", "mawk", "jq",
      "lua", "tclsh"}
 )  # fmt: skip
+_SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash", "mksh"})
 _CONNECTS: Final = frozenset(
     {"nc", "ncat", "netcat", "socat", "telnet", "nc.traditional", "nc.openbsd", "websocat"}
 )  # fmt: skip
@@ -130,30 +131,36 @@ def unknown_output(
     return hinted(DATA, found)
 
 
-def _of(argv: Sequence[Value], stdin: Stdin | None) -> Iterator[Text]:
-    first = argv[0].texts[0].text
-    name = first.rpartition("/")[2]
+def _of(argv: Sequence[Value], stdin: Stdin | None) -> Iterable[Text]:
+    name = argv[0].texts[0].text.rpartition("/")[2]
     if name in _CONNECTS or (name == "openssl" and argv[1:] and argv[1].only == "s_client"):
-        yield NETWORK
-        return
+        return [NETWORK]
     if name in _PRINTS_NEITHER:
-        return
+        return ()
     if name in ("find", "gfind"):
-        yield from _search(argv)
-        return
+        return _search(argv)
     words = [each.texts[0].text for each in argv[1:]]
-    lists_files = name in _GREPS and any(_LISTING.fullmatch(each) for each in words)
-    if name in _GREPS and not lists_files:
-        yield from _filtered(words, stdin)
-        return
-    if stdin is not None:
-        yield from lines_in(stdin.text)
+    content = name in _PRINTS_CONTENT
+    if name in _GREPS:
+        if not any(_LISTING.fullmatch(each) for each in words):
+            return _filtered(words, stdin)
+        content = False
+    passed = lines_in(stdin.text) if stdin is not None else ()
+    return [*passed, *_given(name, argv, stdin, content=content)]
+
+
+def _given(
+    name: str, argv: Sequence[Value], stdin: Stdin | None, *, content: bool
+) -> Iterator[Text]:
+    """What the words of a command may name."""
     if name == "git":
         yield from _git(argv)
     elif name in _CODE:
-        yield from _named_in_code(argv)
-    elif name not in _PRINTS_CONTENT or lists_files:
-        if name in _LISTS_SHOWN and any(_ALL.fullmatch(each) for each in words):
+        yield from _named_in_code([*argv[1:], *([stdin.text] if stdin is not None else [])])
+    elif name in _SHELLS:
+        yield from _named_in_script(argv)
+    elif not content:
+        if name in _LISTS_SHOWN and any(_ALL.fullmatch(each.texts[0].text) for each in argv[1:]):
             yield _HIDDEN
         yield from _operands(argv, anything=name in _PRINTS_NAMES, lists=name in _LISTS)
 
@@ -224,9 +231,18 @@ def _git(argv: Sequence[Value]) -> Iterator[Text]:
     yield from _operands(argv[at:], anything=True, lists=False)
 
 
-def _named_in_code(argv: Sequence[Value]) -> Iterator[Text]:
-    """Texts in quotes in the code of an interpreter that look like paths."""
+def _named_in_script(argv: Sequence[Value]) -> Iterator[Text]:
+    """Words of a shell's text that look like paths."""
     for word in argv[1:]:
+        for each in word.texts:
+            for found in _WORD.finditer(each.text[:_LONGEST_CODE]):
+                if looks_like_path(found[0]):
+                    yield Text(found[0])
+
+
+def _named_in_code(words: Sequence[Value]) -> Iterator[Text]:
+    """Texts in quotes in the code of an interpreter that look like paths."""
+    for word in words:
         for each in word.texts:
             if "'" not in each.text and '"' not in each.text:
                 continue

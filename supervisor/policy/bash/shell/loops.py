@@ -19,7 +19,12 @@ _NEVER: Final = (("false",),)
 
 
 class Loops(Commands):
-    """The shell, as far as its loops go."""
+    """The shell, as far as its loops go.
+
+    `within_rest` says that the words of a loop around are looked at that are too many.
+    """
+
+    within_rest = False
 
     def for_each(self, node: For) -> None:
         """`for` and `select`: all words at once if the rounds are alike, else one by one."""
@@ -38,7 +43,7 @@ class Loops(Commands):
             each.pattern is not None or each.many for each in everything.texts
         )
         self._rounds(node, given, found, everything)
-        if sum(map(len, given)) > MOST_TEXTS:
+        if sum(map(len, given)) > MOST_TEXTS and not self.within_rest:
             self._rest(node, given, everything)
         self.conditional = conditional
 
@@ -47,9 +52,11 @@ class Loops(Commands):
         texts = (each for row in given for value in row for each in value.texts)
         seen = frozenset(everything.texts)
         rest = [each for each in telling(texts, _MOST_TOLD) if each not in seen]
+        self.within_rest = True
         for place in range(0, len(rest), MOST_TEXTS):
             self.scope.assign(node.name, Value(tuple(rest[place : place + MOST_TEXTS])))
             self.sequence(node.body)
+        self.within_rest = False
 
     def _rounds(
         self, node: For, given: list[tuple[Value, ...]], found: tuple[Value, ...], everything: Value

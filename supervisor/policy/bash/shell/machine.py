@@ -11,6 +11,7 @@ from supervisor.policy.bash.shell.limits import Budget
 from supervisor.policy.bash.shell.names import programs
 from supervisor.policy.bash.shell.scope import Scope
 from supervisor.policy.bash.shell.sink import Sink
+from supervisor.policy.bash.shell.streams import content
 from supervisor.policy.bash.shell.syntax import (
     Command,
     Function,
@@ -21,6 +22,7 @@ from supervisor.policy.bash.shell.syntax import (
     Script,
     Sequence,
     Simple,
+    Word,
 )
 from supervisor.policy.bash.value import HOLE, Text, Value
 
@@ -173,7 +175,9 @@ class Work(ABC, Machine):
             and not only[0].words
             and any(each.operator == "<" for each in only[0].redirects)
         ):
-            sink.value = DATA
+            for each in only[0].redirects:
+                path = each.target.value if isinstance(each.target, Word) else None
+                sink.write(DATA if path is None else content(self, path))
         self.scope, self.sink, self.feeds, self.node, self.leaves, self.produced = kept
         self.budget.nesting += 1
         return sink.result

@@ -289,7 +289,7 @@ def _compgen(words: Sequence[str], _: str | None) -> str | None:
     match list(words):
         case ["-G", glob]:
             return f"{glob}\n"
-        case ["-f", "--", prefix] | ["-f", prefix]:
+        case ["-f", "--", prefix] | ["-f", prefix] | ["-A", "file" | "directory", prefix]:
             return f"{prefix}*\n"
         case _:
             return None

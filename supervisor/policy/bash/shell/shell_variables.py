@@ -331,4 +331,5 @@ def printf(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) -> No
         return
     texts = [each.only for each in argv[3:]]
     output = formatted([each for each in texts if each is not None]) if None not in texts else None
-    shell.scope.put(name, literal(output) if output is not None else DATA)
+    hints = [each for value in argv[3:] for each in value.texts if each.known and each.text]
+    shell.scope.put(name, literal(output) if output is not None else hinted(DATA, hints))

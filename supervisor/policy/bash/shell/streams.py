@@ -62,7 +62,7 @@ def _redirect(shell: "Work", node: Redirection, found: list[Redirect]) -> None:
         descriptor = number
     direction = _DIRECTIONS.get(operator, Direction.READ)
     if direction is Direction.READ or direction is Direction.BOTH:
-        _feed(shell, descriptor, Stdin(_content(shell, value), (), value))
+        _feed(shell, descriptor, Stdin(content(shell, value), (), value))
     elif descriptor in ("", "1"):
         shell.sink = _kept(shell, value)
         shell.feeds = ()
@@ -70,7 +70,7 @@ def _redirect(shell: "Work", node: Redirection, found: list[Redirect]) -> None:
     found.append(Redirect(direction, value, shell.part(node), number_of))
 
 
-def _content(shell: "Work", path: Value) -> Value:
+def content(shell: "Work", path: Value) -> Value:
     """What a file holds: not known, but what the call itself has put there, or the network."""
     hints: list[Text] = []
     for each in path.texts:
