@@ -8,12 +8,12 @@ from supervisor.policy.bash.shell.assignments import assigned, declared
 from supervisor.policy.bash.shell.expand import scalar
 from supervisor.policy.bash.shell.fields import fields, values
 from supervisor.policy.bash.shell.grammar import Grammar
+from supervisor.policy.bash.shell.hints import NETWORK, comes_from_network
 from supervisor.policy.bash.shell.machine import MOST_TEXTS_RUN, Work
 from supervisor.policy.bash.shell.names import programs
 from supervisor.policy.bash.shell.parameters import listed
 from supervisor.policy.bash.shell.printing import write_output
 from supervisor.policy.bash.shell.shell_builtins import BUILTINS, DESCRIPTOR, HANDLERS, PREFIXES
-from supervisor.policy.bash.shell.sink import Sink
 from supervisor.policy.bash.shell.streams import redirected
 from supervisor.policy.bash.shell.syntax import (
     Assignment,
@@ -31,6 +31,8 @@ from supervisor.policy.bash.value import HOLE, Text, Value
 
 _MOST_ROWS: Final = 8
 _MOST_TOLD: Final = 32
+_FIRST_WORDS: Final = 4
+_TAKES_FILES: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", ".", "source"})
 _ANYTHING: Final = Value((Text(HOLE, many=True),))
 _CALMING: Final = frozenset({"wait", "sleep", "break", "exit", "return", "read"})
 _LEAVING: Final = frozenset({"exit", "return", "break", "continue"})
@@ -191,16 +193,24 @@ class Commands(Work):
             handler(self, argv, dict(given))
         if name == "tee" and self.stdin is not None:
             self._copied(argv, self.stdin)
+        elif self.scope.written and (name in _TAKES_FILES or "/" in (name or "")):
+            self._ordered(argv)
         if self.sink is not None:
             streams = [each for _, each in given]
             write_output(self.sink, argv, self.stdin, self.scope, len(self.invocations), streams)
+
+    def _ordered(self, argv: Row) -> None:
+        """A script that came through a connection is run: the other side says what."""
+        for each in argv[:_FIRST_WORDS]:
+            if each.only is not None and comes_from_network(each.only, self.scope):
+                self.report(Invocation((Value((NETWORK,)),), self.scope.cwd, self.part(self.node)))
 
     def _copied(self, argv: Row, stdin: Stdin) -> None:
         """`tee`: its files hold what it gets."""
         for each in argv[1:]:
             path = each.only
             if path and path[0] != "-" and not path.startswith("/dev/"):
-                self.scope.written.setdefault(path, Sink()).write(stdin.text)
+                self.scope.fill(path).write(stdin.text)
 
     def _without_prefixes(self, argv: Row, given: Given) -> tuple[Row, Given, bool]:
         """The words behind `command`, `builtin` and `exec`; whether there were none of these.

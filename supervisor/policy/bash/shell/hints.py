@@ -5,14 +5,14 @@ they say, so it is judged as if it did.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from supervisor.policy.bash.invocation import Stdin
 from supervisor.policy.bash.places import looks_like_path
 from supervisor.policy.bash.search import as_text, globs_of, search
 from supervisor.policy.bash.shell.algebra import DATA, MOST_HINTS, hinted, literal
-from supervisor.policy.bash.shell.sink import Sink
+from supervisor.policy.bash.shell.scope import Scope
 from supervisor.policy.bash.value import HOLE, Text, Value
 
 NETWORK: Final = Text("/dev/tcp/…")
@@ -110,24 +110,30 @@ def connects(names: Iterable[str], *, orders: bool = False) -> bool:
     return any(name.rpartition("/")[2] in some for name in names)
 
 
+def comes_from_network(path: str, scope: Scope) -> bool:
+    """Whether the call has put into a file what came through a connection."""
+    kept = scope.held_by(path)
+    return kept is not None and NETWORK in kept.hints
+
+
 def unknown_output(
     argv: Sequence[Value],
     stdin: Stdin | None,
     streams: Iterable[Stdin] = (),
-    written: Mapping[str, Sink] | None = None,
+    scope: Scope | None = None,
 ) -> Value:
     """The output of a command of which only its words and its input are known.
 
-    `streams` are what its `<(…)` give, `written` what the call has put into files.
+    `streams` are what its `<(…)` give; `scope` knows what the call has put into files.
     """
     found = dict.fromkeys(_of(argv, stdin))
     for stream in streams:
         found.update(dict.fromkeys(lines_in(stream.text)))
-    if written:
-        for word in argv[1:]:
-            for each in word.texts:
-                if each.text in written:
-                    found.update(dict.fromkeys(lines_in(written[each.text].result)))
+    for word in argv[1:] if scope is not None and scope.written else ():
+        for each in word.texts:
+            kept = scope.held_by(each.text) if scope is not None else None
+            if kept is not None:
+                found.update(dict.fromkeys(lines_in(kept.result)))
     return hinted(DATA, found)
 
 

@@ -295,6 +295,12 @@ def _compgen(words: Sequence[str], _: str | None) -> str | None:
             return None
 
 
+def _date(words: Sequence[str], _: str | None) -> str | None:
+    """`date +TEXT` where nothing in the text is a date."""
+    only = words[0] if len(words) == 1 else ""
+    return f"{only[1:]}\n" if only[:1] == "+" and "%" not in only else None
+
+
 def _silent(_: Sequence[str], __: str | None) -> str:
     return ""
 
@@ -307,7 +313,7 @@ PRINTERS: Final[dict[str, Printer]] = {
     "sponge": _same, "which": _located("/usr/bin/"),
     "command": _when(_located(""), "-v"), "hash": _when(_located("/usr/bin/"), "-t"),
     "type": _when(_located("/usr/bin/"), "-P", "-p", "-fP", "-fp"), "whereis": _whereis,
-    "compgen": _compgen,
+    "compgen": _compgen, "date": _date,
 } | dict.fromkeys(
     ("cd", "export", "declare", "typeset", "local", "readonly", "unset", "set", "shift", "shopt",
      "read", "mapfile", "readarray", "trap", ":", "true", "false", "test", "[", "[[", "((", "let",

@@ -1,7 +1,7 @@
 """What a command's words and input let it print, put where its output goes."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
 from supervisor.policy.bash.invocation import Stdin
@@ -46,7 +46,7 @@ def write_output(  # noqa: PLR0913, PLR0917 - the circumstances of a command
         source = definition.source if definition is not None else ""
         sink.write(literal(f"{alone(argv[2])} () {source}\n") if source else DATA)
         return
-    sink.write(DATA if name is None else _output(argv, stdin, streams, scope.written))
+    sink.write(DATA if name is None else _output(argv, stdin, streams, scope))
 
 
 def _temporary(argv: tuple[Value, ...], serial: int) -> Value:
@@ -68,7 +68,7 @@ def _output(
     argv: tuple[Value, ...],
     stdin: Stdin | None,
     streams: Iterable[Stdin],
-    written: Mapping[str, Sink],
+    scope: Scope,
 ) -> Value:
     from_data = any(each.from_data for each in argv)
     inputs: list[Text | None] = [None]
@@ -79,7 +79,7 @@ def _output(
     for value in argv:
         ways = [[*way, each] for way in ways for each in value.texts]
         if len(ways) * len(inputs) > MOST_TEXTS:
-            return unknown_output(argv, stdin, streams, written)
+            return unknown_output(argv, stdin, streams, scope)
     made: list[Value] = []
     unsure = False
     for way in ways:
@@ -98,5 +98,5 @@ def _output(
             for each in made
             if (stripped := each.texts[0].text.strip("\n"))
         ]
-        return hinted(unknown_output(argv, stdin, streams, written), told)
+        return hinted(unknown_output(argv, stdin, streams, scope), told)
     return made[0] if len(made) == 1 else union(made)

@@ -95,6 +95,14 @@ class Scope:
             name=shell.name,
         )
 
+    def held_by(self, path: str) -> Sink | None:
+        """What the call has put into a file, if it has put anything there."""
+        return self.written.get(path.removeprefix("./")) if self.written else None
+
+    def fill(self, path: str) -> Sink:
+        """Where what the call puts into a file is gathered."""
+        return self.written.setdefault(path.removeprefix("./"), Sink())
+
     def copy(self) -> "Scope":
         """A state that can change without this one."""
         return Scope(

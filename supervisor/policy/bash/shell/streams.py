@@ -76,8 +76,8 @@ def content(shell: "Work", path: Value) -> Value:
     for each in path.texts:
         if each.text.startswith(_CONNECTIONS):
             hints.append(NETWORK)
-        elif each.text in shell.scope.written:
-            hints += lines_in(shell.scope.written[each.text].result)
+        elif (kept := shell.scope.held_by(each.text)) is not None:
+            hints += lines_in(kept.result)
     return hinted(DATA, hints)
 
 
@@ -86,7 +86,7 @@ def _kept(shell: "Work", path: Value) -> Sink | None:
     only = path.only
     if only is None or only.startswith("/dev/"):
         return None
-    return shell.scope.written.setdefault(only, Sink())
+    return shell.scope.fill(only)
 
 
 def _connect(shell: "Work", operator: str, descriptor: str, produced: Stdin | None) -> None:
