@@ -1,7 +1,7 @@
 """Computing with values: joining, choosing, mapping, within a value's most alternatives."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -17,7 +17,7 @@ MANY: Final = Value((Text(HOLE, many=True),))
 """Any number of words of which nothing is known."""
 
 
-MOST_HINTS: Final = 24
+MOST_HINTS: Final = 48
 """Names that are kept for a value that can't be told."""
 
 
@@ -150,8 +150,12 @@ def escaped(text: str) -> str:
 
 def hinted(value: Value, hints: Iterable[Text]) -> Value:
     """A value that may be what it is, or one of the hints."""
-    more = tuple(dict.fromkeys(hints))[:MOST_HINTS]
-    return Value(tuple(dict.fromkeys((*value.texts, *more))), value.from_data) if more else value
+    more: Collection[Text] = dict.fromkeys(hints)
+    if not more:
+        return value
+    if len(more) > MOST_HINTS:
+        more = telling(more, MOST_HINTS)
+    return Value(tuple(dict.fromkeys((*value.texts, *more))), value.from_data)
 
 
 def blurred(value: Value) -> Value:

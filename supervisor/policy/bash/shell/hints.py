@@ -11,7 +11,7 @@ from typing import Final
 from supervisor.policy.bash.invocation import Stdin
 from supervisor.policy.bash.places import looks_like_path
 from supervisor.policy.bash.search import as_text, globs_of, search
-from supervisor.policy.bash.shell.algebra import DATA, MOST_HINTS, hinted, literal
+from supervisor.policy.bash.shell.algebra import DATA, hinted, literal
 from supervisor.policy.bash.shell.scope import Scope
 from supervisor.policy.bash.value import HOLE, Text, Value
 
@@ -19,6 +19,7 @@ NETWORK: Final = Text("/dev/tcp/…")
 """The hint of what comes through an open connection: if it is run, the other side says what."""
 
 _LONGEST: Final = 512
+_MOST_LINES: Final = 256
 _LONGEST_CODE: Final = 4096
 _PRINTS_NAMES: Final = frozenset(
     {"realpath", "grealpath", "readlink", "greadlink", "ls", "gls", "dir", "vdir", "exa", "eza",
@@ -96,7 +97,7 @@ def lines_in(value: Value) -> Iterator[Text]:
         elif each.pattern is not None:
             yield each
         else:
-            for line in each.text.split("\n")[:MOST_HINTS]:
+            for line in each.text.split("\n")[:_MOST_LINES]:
                 if _is_name(line.strip()):
                     yield Text(line.strip())
 
