@@ -8,7 +8,7 @@ from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.table import CommandTable
 from supervisor.policy.dangerous import DangerRule
 from supervisor.policy.deny_list import DenyList, DenyRule
-from supervisor.policy.kept import Kept
+from supervisor.policy.kept import Kept, Sources
 from supervisor.policy.permissions import Permissions
 from supervisor.policy.tool_rules import Answer, ToolRule
 from supervisor.trust.levels import TrustLevel
@@ -94,6 +94,10 @@ class CompiledPolicy:
     tool_examples: tuple[Examples, ...]
     dangerous_by_act: Mapping[Act, tuple[DangerRule, ...]] = field(init=False)
     """The rules of `dangerous` by what they are about: most effects are about none."""
+    filled: Kept = field(init=False)
+    """Folders that aren't filled as a whole, as something protected may be among what arrives."""
+    sources: Sources = field(init=False)
+    """Folders that aren't read as a whole, as what is denied is what they are there for."""
 
     def __post_init__(self) -> None:
         by_act = {
@@ -101,6 +105,8 @@ class CompiledPolicy:
             for act in {act for rule in self.dangerous for act in rule.acts}
         }
         object.__setattr__(self, "dangerous_by_act", by_act)
+        object.__setattr__(self, "filled", Kept(self.protected))
+        object.__setattr__(self, "sources", Sources(self.denied))
 
     def category(self, tool: str) -> Category:
         """The tool's category; the longest matching prefix counts, and a name beats a prefix."""

@@ -54,6 +54,9 @@ def _protected(judged: Judged, target: Target) -> DenyRule | None:
         rule = first_match(names, each)
         if rule is not None:
             return rule
+    if effect.act is Act.WRITE and effect.recursive:
+        found = (policy.filled.holder(name) for each in spellings for name in each)
+        return next((rule for rule in found if rule is not None), None)
     if effect.act is Act.DELETE or (effect.act is Act.CHANGE_MODE and effect.recursive):
         some = any(glob.strip("*") for glob in effect.only)
         for name in (name for each in spellings for name in each if not some):
@@ -97,7 +100,7 @@ def deny_list(judged: Judged) -> Deny | None:
 def _denied_target(judged: Judged, target: Target) -> Deny | None:
     denied = judged.denied
     if target.pattern is None:
-        rule = first_match(denied, target.names)
+        rule = first_match(denied, target.names) or _denied_within(judged, target)
         if rule is not None:
             return _on_list(target.shown, rule)
     else:
@@ -110,6 +113,15 @@ def _denied_target(judged: Judged, target: Target) -> Deny | None:
         if rule is not None:
             return _meant_for(glob, rule)
     return None
+
+
+def _denied_within(judged: Judged, target: Target) -> DenyRule | None:
+    """The rule for which a folder that is read with all below it is there."""
+    effect = target.effect
+    if effect.act is not Act.READ or not effect.recursive or effect.only:
+        return None
+    found = (judged.policy.sources.holder(name) for name in target.names)
+    return next((rule for rule in found if rule is not None), None)
 
 
 def _denied_pattern(judged: Judged, target: Target) -> Deny | None:

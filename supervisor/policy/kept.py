@@ -1,4 +1,4 @@
-"""Folders that can't be removed or renamed, as self-protected names would go with them."""
+"""Folders that matter for what they hold: names that are self-protected, or denied."""
 
 import posixpath
 import re
@@ -9,6 +9,8 @@ from supervisor.policy.deny_list import DenyList, DenyRule, canonical
 
 _MAGIC = re.compile(r"[*?\[]")
 _ANYWHERE = "**/"
+_REPOSITORIES = frozenset({".git", ".hg", ".svn", ".jj"})
+"""Folders of a project itself, of which only some files are denied."""
 
 
 @dataclass(frozen=True)
@@ -40,3 +42,36 @@ class Kept:
             return None
         root = "/" if path.startswith("/") else ""
         return whole.get(root + "/".join(parts)) or last.get(parts[-1])
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Folders that a program has for what is denied, and hardly for anything else (`.aws`)."""
+
+    names: DenyList
+
+    @cached_property
+    def _endings(self) -> dict[str, DenyRule]:
+        """By the last parts of a path."""
+        found: dict[str, DenyRule] = {}
+        for rule in self.names.rules:
+            for path in rule.paths:
+                above = posixpath.dirname(path.removeprefix(_ANYWHERE)).replace("\\", "")
+                first = above.partition("/")[0]
+                own = first.startswith(".") and first not in _REPOSITORIES
+                if own and path.startswith(_ANYWHERE) and not _MAGIC.search(above):
+                    found.setdefault(above.casefold(), rule)
+        return found
+
+    @cached_property
+    def _longest(self) -> int:
+        return max((each.count("/") + 1 for each in self._endings), default=0)
+
+    def holder(self, path: str) -> DenyRule | None:
+        """The rule that denies something in the folder of this path, as far as names tell."""
+        parts = [canonical(part) for part in path.split("/") if part not in ("", ".")]
+        for count in range(1, min(self._longest, len(parts)) + 1):
+            rule = self._endings.get("/".join(parts[-count:]))
+            if rule is not None:
+                return rule
+        return None
