@@ -12,8 +12,12 @@ from supervisor.policy.bash.value import Value, known
 
 _FIRST: Final = frozenset({"cd", "only", "assign", "mount", "replace", "unset"})
 _ARRIVES: Final = frozenset({"dest", "to"})
+_LANDS: Final = frozenset({"into", "fill"})
+"""Where things are put unless an option says it, however many operands there are."""
 _PATHSPEC: Final = Role("pathspec")
 _DOUBT: Final = Role("doubt")
+_EITHER: Final = Role("either")
+_FILL: Final = Role("fill")
 _TEXT: Final = Role("text")
 _BEHIND: Final = frozenset({"-c", "--command", "--"})
 
@@ -29,16 +33,21 @@ def apply(use: Use) -> None:
         operands, default, does, turn = _chosen(command, use.tags)
     if use.parsed.values:
         _options(use, turn)
-    if default is not None and len(use.parsed.operands) <= len(operands.front):
+    if default is not None and (
+        len(use.parsed.operands) <= len(operands.front) or default[0].kind in _LANDS
+    ):
         use.implied = True
         play(use, turn.get(default[0].kind, default[0]), known(default[1]))
         use.implied = False
     _operands(use, operands, turn)
     for each in does:
         _natural(use, each)
-    if use.parsed.doubts and (command.options or command.reader or operands.middle != _TEXT):
+    if command.options or command.reader or operands.middle != _TEXT:
+        role = _EITHER if operands.middle == _EITHER else _DOUBT
         for value in use.parsed.doubts:
-            play(use, _DOUBT, value)
+            play(use, role, value)
+        for value in use.parsed.puts:
+            play(use, _FILL, value)
     if use.parsed.loose and command.runs:
         use.unknown("a word that can't be told may be an option that writes or runs something")
 
@@ -121,9 +130,15 @@ def _start(use: Use, words: Sequence[Value]) -> None:
     elif "behind" in use.tags and "direct" not in use.tags:
         texts = [each.only for each in words]
         at = next((at for at, each in enumerate(texts) if each in _BEHIND), len(words))
-        use.start(words[at + 1 :])
+        rest = words[at + 1 :]
+        if len(rest) == 1 and texts[at] != "--" and " " in rest[0].texts[0].text:
+            use.script(rest[0])
+        else:
+            use.start(rest)
     elif words[0].only in {"-c", "--command"} and len(words) > 1:
         use.script(words[1])
+    elif "sole" in use.tags and len(words) == 1:
+        use.script(words[0])
     else:
         use.start(words)
 

@@ -1,4 +1,6 @@
-"""`tar`: what is put in and from where, what comes out and to where."""
+"""Archives: what is put in and from where, what comes out and to where."""
+
+from typing import Final
 
 from supervisor.policy.bash import network
 from supervisor.policy.bash.effect import Act
@@ -9,7 +11,9 @@ from supervisor.policy.bash.table import Option
 from supervisor.policy.bash.use import Use
 from supervisor.policy.bash.value import UNKNOWN, Value, known
 
-_LATER = frozenset({"cd", "text"})
+_LATER: Final = frozenset({"cd", "text"})
+_OUT: Final = frozenset("xeX")
+_IN: Final = frozenset("cuarqmf")
 
 
 def tar(use: Use) -> None:
@@ -54,3 +58,41 @@ def _option(use: Use, option: Option, value: Value) -> None:
             play_as(use, "tree", UNKNOWN)
     elif kind not in _LATER:
         play_as(use, kind, value)
+
+
+def letters(use: Use) -> None:
+    """`ar x FILE`, `rar x FILE FOLDER/`, `jar cf FILE …`: the first word says what is done."""
+    for option, value in use.parsed.values:
+        if option.role is not None:
+            play_as(use, option.role.kind, value)
+    words = [each for each in use.argv[1:] if (each.only or "")[:2] != "--"]
+    verb = (words[0].only or "").lstrip("-") if words else ""
+    words = [each for each in words[1:] if (each.only or "")[:1] != "-"]
+    if not verb or not words:
+        return
+    if verb[0] in _OUT:
+        play_as(use, "read", words[0])
+        folders = [each for each in words[1:] if (each.only or "").endswith("/")]
+        if "into" not in use.tags:
+            place = folders[-1] if folders and use.base in {"rar", "unrar"} else known(".")
+            use.implied = not folders
+            use.emit(Act.WRITE, "files are unpacked into it", place, recursive=True)
+            use.implied = False
+        for each in words[1:]:
+            if use.base == "jar":
+                use.emit(Act.WRITE, "is unpacked", each)
+    elif verb[0] in _IN:
+        play_as(use, "edit", words[0])
+        for each in words[1:]:
+            play_as(use, "tree", each)
+        _members(use)
+    else:
+        play_as(use, "read", words[0])
+
+
+def _members(use: Use) -> None:
+    """`jar cf FILE -C FOLDER NAME`: names below another folder."""
+    argv = use.argv
+    for at, each in enumerate(argv[:-2]):
+        if each.only == "-C":
+            play_as(use, "tree", join(argv[at + 1], argv[at + 2]))

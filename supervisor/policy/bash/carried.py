@@ -1,33 +1,123 @@
-"""Programs of which nothing is known, and that may run the command in their words."""
+"""Programs of which little is known, and that may run the command in their words.
 
+All of it is only likely, so it counts for what is denied, and never for what is covered.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from supervisor.policy.bash.effect import Act, Effect
-from supervisor.policy.bash.use import Use
+from supervisor.policy.bash.use import IN_DOUBT, Use
+from supervisor.policy.bash.value import Value, known
 
 _DANGEROUS: Final = frozenset(
-    {"sudo", "doas", "pkexec", "rm", "dd", "chmod", "chown", "chgrp", "kill", "shred", "wipefs",
-     "bash", "sh", "zsh", "dash", "nc", "ncat"}
+    {"sudo", "doas", "pkexec", "su", "runuser", "rm", "dd", "chmod", "chown", "chgrp", "kill",
+     "shred", "wipefs", "bash", "sh", "zsh", "dash", "nc", "ncat", "socat", "xargs", "busybox",
+     "python", "python3", "perl", "ruby", "node", "php"}
 )  # fmt: skip
+_VERBS: Final = frozenset(
+    """run exec shell develop do enter with spawn start x launch invoke wrap inject ssh
+    local:run""".split()  # noqa: SIM905
+)
+"""Subcommands behind which a command is likely to stand."""
+_CODE: Final = frozenset(
+    """-c -e --command --cmd --exec --execute --eval --run --shell --script --wrap
+    --entrypoint""".split()  # noqa: SIM905
+)
+"""Options whose value is likely to be run: by a shell, or as code."""
 _MOST_SKIPPED: Final = 6
+_LATEST_VERB: Final = 3
+_NAME: Final = re.compile(r"[#/:@]")
 
 
 def perhaps_carries(use: Use) -> None:
-    """An unknown wrapper (`mywrap -n 5 rm -rf /`): what would be dangerous counts as if it ran."""
+    """A wrapper that isn't known (`wrap -n 5 rm -rf /`): what would be denied counts as if it ran."""
     argv = use.argv
-    for at, word in enumerate(argv[1:_MOST_SKIPPED], 1):
-        text = word.texts[0].text
-        base = text.rpartition("/")[2]
-        if at + 1 < len(argv) and (base in _DANGEROUS or base.startswith("mkfs")):
-            effects = use.look.aside()
-            try:
-                use.start(argv[at:])
-            finally:
-                use.look.back()
-            for each in effects:
-                if counts(each):
-                    use.look.add(each)
-            return
+    texts = [each.texts[0].text for each in argv]
+    starts = [at for at, text in enumerate(texts[:_MOST_SKIPPED]) if at and _dangerous(text)][:1]
+    if "--" in texts:
+        behind = texts.index("--") + 1
+        starts.append(_first_program(use, texts, behind, behind + 1))
+        if behind < len(texts) and texts[behind][:1] == "-":
+            likely(use, lambda: begun_before(use, argv[1 : behind - 1], argv[behind:]))
+    for at, text in enumerate(texts[1 : _LATEST_VERB + 1], 1):
+        if text in _VERBS:
+            starts.append(_first_program(use, texts, at + 1, at + _MOST_SKIPPED))
+            break
+    for start in dict.fromkeys(each for each in starts if 0 < each < len(argv) - 1):
+        likely(use, lambda start=start: use.start(argv[start:]))  # type: ignore[misc]
+    for at, text in enumerate(texts):
+        name, equals, value = text.partition("=")
+        if at and name in _CODE and name not in use.command.options:
+            given = known(value) if equals else argv[at + 1] if at + 1 < len(argv) else None
+            if given is not None:
+                rest = argv[at + 1 :] if equals else argv[at + 2 :]
+                likely(use, lambda given=given, rest=rest: _code(use, given, rest))  # type: ignore[misc]
+
+
+def _dangerous(text: str) -> bool:
+    base = text.rpartition("/")[2]
+    return base in _DANGEROUS or base.startswith("mkfs")
+
+
+def _first_program(use: Use, texts: Sequence[str], start: int, end: int) -> int:
+    """Where the first word stands that names a program which is known; -1 if none does."""
+    for at in range(start, min(end, len(texts))):
+        text = texts[at]
+        if text[:1] != "-" and "=" not in text and " " not in text:
+            command = use.look.table.find(text)
+            if command is not None and (not command.harmless or at == start):
+                return at
+    return -1
+
+
+def begun_before(use: Use, before: Sequence[Value], rest: Sequence[Value]) -> None:
+    """`run nixpkgs#bash -- -c TEXT`: the program stands in front of `--`, as the end of a name."""
+    names = [each.texts[0].text for each in before if each.texts[0].text[:1] != "-"]
+    name = _NAME.split(names[-1])[-1] if names else ""
+    if name and use.look.table.find(name) is not None:
+        use.start([known(name), *rest])
+
+
+def _code(use: Use, given: Value, rest: Sequence[Value]) -> None:
+    """What an option holds that may be run: a text for a shell, code, or a program's name."""
+    from supervisor.policy.bash.literals import literals  # noqa: PLC0415 - it asks us what counts
+
+    for each in given.texts:
+        if any(sign in each.text for sign in " (\n"):
+            if use.look.table.find(each.text.split(maxsplit=1)[0]) is not None:
+                use.script(known(each.text), stdin=False)
+            literals(use, each.text)
+        elif rest and use.look.table.find(each.text) is not None:
+            use.start([given, *rest])
+            behind = next((at for at, one in enumerate(rest) if (one.only or "")[:1] == "-"), 0)
+            use.start([given, *rest[behind:]])
+
+
+def likely(use: Use, do: Callable[[], None]) -> None:
+    """Does `do`; of its effects those are kept that count where they are only likely."""
+    effects = use.look.aside()
+    try:
+        do()
+    finally:
+        use.look.back()
+    for each in effects:
+        kept = in_doubt(each)
+        if kept is not None:
+            use.look.add(kept)
+
+
+def in_doubt(effect: Effect) -> Effect | None:
+    """An effect that is only likely, as it counts for what is denied; None if it doesn't."""
+    if counts(effect) or effect.severe:
+        return effect
+    if effect.act is Act.READ:
+        return replace(effect, reason=IN_DOUBT)
+    if effect.act in {Act.WRITE, Act.DELETE, Act.CHANGE_MODE, Act.LINK}:
+        return replace(effect, act=Act.WRITE, reason=IN_DOUBT)
+    return None
 
 
 def counts(effect: Effect) -> bool:

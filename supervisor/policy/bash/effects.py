@@ -29,7 +29,8 @@ MOST_EFFECTS: Final = 20_000
 _MOST_VARIANTS: Final = 24
 _MOST_FEEDERS: Final = 8
 _READS: Final = frozenset({"read", "mapfile", "readarray"})
-_UNKNOWN_PROGRAM: Final = Command(Operands(middle=Role("doubt")))
+_UNKNOWN_PROGRAM: Final = Command(Operands(middle=Role("either")))
+_GUESSED: Final = frozenset({Role("doubt"), Role("either")})
 
 
 def analyse(command: str, context: ShellContext, table: CommandTable) -> Analysis:
@@ -244,7 +245,9 @@ class _Look:
             text = self.kept.of(join(invocation.cwd, known(name)))
             if text is not None:
                 self.script(text, use.within(argv))
-        if use.command is _UNKNOWN_PROGRAM:
+        if (
+            use.command.operands.middle in _GUESSED and use.command.reader is None
+        ) or "behind" in use.tags:
             perhaps_carries(use)
         reader = use.command.reader
         if reader is not None:
@@ -288,12 +291,14 @@ def descend(use: Use, command: Command, argv: Sequence[Value], at: int = 1) -> N
     values = []
     tags: set[str] = set()
     doubts: list[Value] = []
+    puts: list[Value] = []
     loose = False
     other: Command | None = None
     while True:
         parsed = parse(command, argv, at, style="stop" if command.commands else None)
         values.extend(parsed.values)
         doubts.extend(parsed.doubts)
+        puts.extend(parsed.puts)
         tags |= parsed.tags
         if not command.commands or not parsed.operands or "help" in tags:
             break
@@ -311,7 +316,9 @@ def descend(use: Use, command: Command, argv: Sequence[Value], at: int = 1) -> N
         at = len(argv) - len(parsed.operands) + 1
         command = child
     use.command, use.at = command, at
-    use.parsed = Parsed(values, parsed.operands, tags, parsed.before, parsed.loose or loose, doubts)
+    use.parsed = Parsed(
+        values, parsed.operands, tags, parsed.before, parsed.loose or loose, doubts, puts
+    )
     if loose:
         use.unknown("which of its subcommands runs can't be told before it runs")
 

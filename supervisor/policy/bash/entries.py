@@ -19,8 +19,8 @@ from supervisor.policy.bash.table import Command, Operands, Option, Overlay, Rol
 STYLES: Final = frozenset({"gnu", "stop", "single", "equals", "keys", "bundle"})
 READERS: Final = frozenset(
     """chmod cloud cmake crontab dialogue docker-run editor env escalate fd find git-batch
-    git-config httpie interpreter kill kubectl-get later link listing make parallel printenv
-    quoting redis root scp shell sqlite ssh ssh-keygen tar test xargs""".split()  # noqa: SIM905  (a table to read)
+    git-config httpie interpreter kill kubectl-get later letters link listing make parallel patch
+    printenv quoting redis root scp shell sqlite ssh ssh-keygen tar test xargs""".split()  # noqa: SIM905  (a table to read)
 )
 """Programs with a little language of their own: `readers.py` knows them by these names."""
 
@@ -31,7 +31,7 @@ _FIELDS: Final = (
 _WHEN: Final = ("operands", "default", "does", "turn")
 _PLAIN: Final = frozenset(
     {"text", "list", "read", "tree", "write", "edit", "delete", "move", "mode", "link", "disk",
-     "dest", "into", "only", "pid", "signal", "doubt"}
+     "dest", "into", "fill", "only", "pid", "signal", "doubt", "either"}
 )  # fmt: skip
 _RUNS: Final = frozenset(
     {"shell", "line", "command", "argument", "program", "code", "source", "setting", "reverse",

@@ -116,8 +116,10 @@ def arrive(use: Use, kind: str, place: Value, sources: Sequence[Value]) -> None:
     recursive = "recursive" in use.tags
     if "removes" in use.tags and "dry" not in use.tags:
         use.emit(Act.DELETE, "loses what the source doesn't have", place, recursive=True)
-    if not sure or not names:
-        use.emit(Act.WRITE, "is written", place, recursive=recursive and not sure)
+    contents = "contents" in use.tags or any(_means_contents(use, each) for each in sources)
+    if contents or not sure or not names:
+        whole = contents or (recursive and not sure)
+        use.emit(Act.WRITE, "is written", place, recursive=whole)
     for name in dict.fromkeys(names[:_MOST_SOURCES]):
         use.emit(
             Act.WRITE,
@@ -125,6 +127,12 @@ def arrive(use: Use, kind: str, place: Value, sources: Sequence[Value]) -> None:
             below(place, name),
             recursive=recursive and sure,
         )
+
+
+def _means_contents(use: Use, source: Value) -> bool:
+    """Whether what is in the folder is copied, not the folder (`cp -r x/. y`, `rsync x/ y`)."""
+    ends = ("/.", "/") if use.base == "rsync" else ("/.",)
+    return any(each.text in {".", "./"} or each.text.endswith(ends) for each in source.texts)
 
 
 def _names(source: Value) -> tuple[str, ...]:

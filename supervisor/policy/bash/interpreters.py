@@ -14,6 +14,7 @@ from supervisor.policy.bash.value import HOLE, Value, known
 
 _INPUTS: Final = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 _OTHER_SHELLS: Final = frozenset({"fish", "csh", "tcsh", "nu", "xonsh", "elvish"})
+_UNPACKS: Final = frozenset({"-e", "--extract"})
 _SIMPLE: Final = re.compile(r"[\w\s./~:=@,%+'\"-]*")
 
 
@@ -119,6 +120,12 @@ def _module(use: Use) -> None:
             else:
                 for word in use.parsed.operands:
                     play_as(use, kind, word)
+        if roles[1:] and use.parsed.operands and _UNPACKS.intersection(_texts(use)):
+            play_as(use, roles[1], use.parsed.operands[-1])
+
+
+def _texts(use: Use) -> set[str]:
+    return {each.texts[0].text for each in use.argv}
 
 
 def make(use: Use) -> None:

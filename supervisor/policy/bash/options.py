@@ -1,7 +1,9 @@
 """A command's words → its options with their values, its operands, and the tags that both set."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from supervisor.policy.bash.places import Found
 from supervisor.policy.bash.table import Command, Option
@@ -10,6 +12,14 @@ from supervisor.policy.bash.value import HOLE, Text, Value
 _HELP = ("--help", "--version")
 _LEFT_OUT = ("exclude", "ignore", "skip", "omit", "without", "pattern")
 """Parts of the names of options whose values say what isn't read."""
+_READS: Final = re.compile(
+    r"file|config|input|attach|upload|load|cert|key|cred|secret|source|template|import|data"
+    r"|values|vars|body|env\b|from"
+)
+"""Names of options whose value is likely to be a file that is read."""
+_PUTS: Final = re.compile(r"out|dest|prefix|root|install|save|export|dump|write|into")
+"""Names of options whose value is likely to be a place that is written."""
+_IN_PATHS: Final = frozenset("./~@")
 
 
 @dataclass(slots=True)
@@ -18,7 +28,7 @@ class Parsed:
 
     `before` counts the operands in front of `--`, None without it; `loose` says that a word of
     unknown beginning may turn out to be an option; `doubts` are values of options that aren't
-    known.
+    known, `puts` those of them that by their name are written.
     """
 
     values: list[tuple[Option, Value]] = field(default_factory=list)
@@ -27,6 +37,7 @@ class Parsed:
     before: int | None = None
     loose: bool = False
     doubts: list[Value] = field(default_factory=list)
+    puts: list[Value] = field(default_factory=list)
 
 
 def cut(word: Value, count: int) -> Value:
@@ -110,8 +121,7 @@ def _option(command: Command, argv: Sequence[Value], at: int, parsed: Parsed, st
             _take(option, cut(word, len(name) + 1), parsed)
             return at
         if option is None:
-            if equals and not any(each in name for each in _LEFT_OUT):
-                parsed.doubts.append(cut(word, len(name) + 1))
+            _guess(name, cut(word, len(name) + 1) if equals else None, argv, at, parsed)
             return at
     if option is not None:
         if option.role is None or option.optional:
@@ -120,7 +130,25 @@ def _option(command: Command, argv: Sequence[Value], at: int, parsed: Parsed, st
         return _next(option, argv, at, parsed)
     if equals and text[:2] != "--" and name[:2] not in command.options:
         parsed.doubts.append(cut(word, len(name) + 1))
+    if text[:2] not in command.options and not _IN_PATHS.isdisjoint(text[2:]):
+        parsed.doubts.append(cut(word, 2))
     return _bundle(command, argv, at, parsed)
+
+
+def _guess(
+    name: str, value: Value | None, argv: Sequence[Value], at: int, parsed: Parsed
+) -> None:
+    """An option that isn't known: its value is what stands behind `=`, else perhaps the next word."""
+    if any(each in name for each in _LEFT_OUT):
+        return
+    if value is not None:
+        parsed.doubts.append(value)
+    elif at < len(argv) and argv[at].texts[0].text[:1] not in {"-", ""}:
+        value = argv[at]
+        if _READS.search(name):
+            parsed.doubts.append(value)
+    if value is not None and _PUTS.search(name):
+        parsed.puts.append(value)
 
 
 def _short(command: Command, name: str) -> Option | None:

@@ -8,7 +8,7 @@ from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.files import arrive
 from supervisor.policy.bash.places import join
 from supervisor.policy.bash.roles import option_values, play_as
-from supervisor.policy.bash.use import Use
+from supervisor.policy.bash.use import IN_DOUBT, Use
 from supervisor.policy.bash.value import HOLE, Value, known
 
 _MODE: Final = re.compile(r"-[rwxXstugo,+=-]+")
@@ -135,6 +135,24 @@ def test(use: Use) -> None:
         elif each.only in {"-nt", "-ot", "-ef"}:
             use.emit(Act.LIST, "is tested", argv[at - 1])
             use.emit(Act.LIST, "is tested", argv[at + 1])
+
+
+_PATCHED: Final = re.compile(r"^\+\+\+ ([^\t\n]+)", re.MULTILINE)
+
+
+def patch(use: Use) -> None:
+    """`patch`, `git apply`: writes the files that the patch names, here or below a folder."""
+    apply(use)
+    folders = option_values(use, "fill")
+    play_as(use, "fill", folders[-1] if folders else known("."))
+    stdin = use.invocation.stdin
+    for text in stdin.text.texts if stdin is not None else ():
+        for found in _PATCHED.finditer(text.text):
+            name = found[1].strip()
+            for each in (name, name.partition("/")[2]):
+                if each and each != "dev/null" and name != "/dev/null":
+                    place = known(each)
+                    use.emit(Act.WRITE, IN_DOUBT, join(folders[-1], place) if folders else place)
 
 
 _CMAKE_TOOLS: Final = {

@@ -109,6 +109,8 @@ def looks_like_path(text: str) -> bool:
     if "/" in text:
         return not text.startswith("-") and "," not in text
     stem, dot, ending = text.rpartition(".")
+    if text.startswith("id_"):
+        return True  # what keys of ssh are called
     return bool(
         dot
         and stem

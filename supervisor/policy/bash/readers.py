@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from supervisor.policy.bash.archives import tar
+from supervisor.policy.bash.archives import letters, tar
 from supervisor.policy.bash.containers import docker_run, root, scp, ssh
 from supervisor.policy.bash.dialogues import (
     crontab,
@@ -22,6 +22,7 @@ from supervisor.policy.bash.particular import (
     escalate,
     kill,
     link,
+    patch,
     printenv,
     sqlite,
     test,
@@ -49,10 +50,12 @@ READ_BY: Final[Mapping[str, Callable[[Use], None]]] = {
     "kill": kill,
     "kubectl-get": kubectl_get,
     "later": later,
+    "letters": letters,
     "link": link,
     "listing": listing,
     "make": make,
     "parallel": parallel,
+    "patch": patch,
     "printenv": printenv,
     "quoting": quoting,
     "redis": redis,

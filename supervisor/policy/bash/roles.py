@@ -19,6 +19,11 @@ _MOST_JOINED: Final = 64
 _MOST_LISTED: Final = 512
 _LONGEST_DOUBT: Final = 512
 _PARTS: Final = re.compile(r"[=@,:]+")
+_ADDRESS: Final = re.compile(r"\b(?!file:)[A-Za-z][\w+.-]*://[^\s,]*")
+_SUBSTITUTION: Final = re.compile(
+    r"(?:flags=\w+;)?s?(?P<mark>[^\w\s])(?:(?!(?P=mark)).)*(?P=mark)(?P<put>(?:(?!(?P=mark)).)*)"
+)
+"""`s,FIND,PUT,`: what is put in front of names, or in their place."""
 _TYPED: Final = re.compile(r"\\[nr]|\^M|\\015|\r")
 
 
@@ -64,9 +69,30 @@ def _doubt(use: Use, value: Value) -> None:
             if len(value.texts) > 1 or "::" in text:
                 return
         if len(text) <= _LONGEST_DOUBT and any(sign in text for sign in "=@,:"):
-            for piece in _PARTS.split(text):
+            for piece in _PARTS.split(_ADDRESS.sub("", text) if "://" in text else text):
                 if looks_like_path(piece):
                     use.emit(Act.READ, IN_DOUBT, known(piece))
+
+
+def _either(use: Use, value: Value) -> None:
+    _doubt(use, value)
+    for each in value.texts:
+        text = each.text.removeprefix("@")
+        if len(text) <= _LONGEST_DOUBT and " " not in text:
+            for piece in (text, *_PARTS.split(_ADDRESS.sub("", text))):
+                if looks_like_path(piece) and not piece.startswith("/dev/"):
+                    use.emit(Act.WRITE, IN_DOUBT, known(piece))
+
+
+def _renames(use: Use, value: Value) -> None:
+    for each in value.texts:
+        found = _SUBSTITUTION.match(each.text)
+        if found and found["put"].strip("/&."):
+            _fill(use, known(found["put"].rstrip("/&") or "."))
+
+
+def _fill(use: Use, value: Value) -> None:
+    use.emit(Act.WRITE, IN_DOUBT, value, recursive=True)
 
 
 def _cd(use: Use, value: Value) -> None:
@@ -157,6 +183,8 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "disk": files.disk,
     "doubt": _doubt,
     "edit": files.edit,
+    "either": _either,
+    "fill": _fill,
     "field": network.field_of,
     "field-file": network.field_file,
     "form": network.form,
@@ -176,6 +204,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "program": _program,
     "read": files.read,
     "refspec": git_words.refspec,
+    "renames": _renames,
     "repository": network.repository,
     "restored": git_words.restored,
     "reverse": network.reverse,
