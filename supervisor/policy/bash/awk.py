@@ -1,12 +1,13 @@
 """awk's programs: `system`, pipes, and files that are read and written."""
 
 import re
-from collections.abc import Mapping
 from typing import Final
 
+from supervisor.policy.bash.awk_values import Words, expression, printed, variables
 from supervisor.policy.bash.effect import Act
+from supervisor.policy.bash.literals import doubtful
 from supervisor.policy.bash.use import NO_FILES, Use
-from supervisor.policy.bash.value import HOLE, Value, known
+from supervisor.policy.bash.value import HOLE, known
 
 _TOKEN: Final = re.compile(
     r'(?P<text>"(?:[^"\\\n]|\\.)*")|(?P<comment>\#[^\n]*)|(?P<name>[A-Za-z_]\w*)|(?P<number>\d[\w.]*)'
@@ -16,40 +17,124 @@ _TOKEN: Final = re.compile(
 _REGEX: Final = re.compile(r"/(?:[^/\\\n]|\\.)+/")
 _OPERANDS: Final = frozenset({"text", "number", "name"})
 _PRINTS: Final = frozenset({"print", "printf"})
-_NO_NAMES: Final[Mapping[str, str]] = {}
 _ENDS: Final = frozenset({";", "\n", "}"})
+_SHELLS: Final = re.compile(r"(?:/\S*/)?(?:ba|da|z|k|a)?sh(?:\s+-s?)?\s*")
+_MOST_RECORDS: Final = 8
 
 
-def awk(use: Use, code: str) -> None:  # noqa: C901 - one case a kind of word
-    """What a program of awk runs, reads and writes."""
+def awk(use: Use, code: str) -> None:
+    """What a program of awk runs, reads and writes, for each line of an input that is known."""
     tokens = _tokens(code)
-    inet = any(kind == "text" and text.startswith("/inet") for kind, text in tokens)
-    kinds = [each for each, _ in tokens]
-    texts = [each for _, each in tokens]
-    printing = False
-    deep = 0
-    names: dict[str, str] = {}
-    for at, text in enumerate(texts):
-        if kinds[at] == "name" and texts[at + 1 : at + 2] == ["="]:
-            names[text] = _expression(tokens, at + 2, names)
-        if text in _PRINTS and kinds[at] == "name":
-            printing, deep = True, 0
-        elif text in _ENDS and kinds[at] != "text":
-            printing = False
-        elif kinds[at] == "sign" and text in "()":
-            deep += 1 if text == "(" else -1
-        elif kinds[at] == "name" and text == "system":
-            use.script(_value(_expression(tokens, at + 1, names)))
-        elif kinds[at] == "name" and text == "getline":
-            _getline(use, tokens, at, names)
-            if inet and at > 1 and texts[at - 1].startswith("|") and kinds[at - 2] == "name":
-                use.emit(Act.REMOTE_SHELL, "ties a program to the network")
-        elif kinds[at] == "name" and text == "ENVIRON":
-            _environment(use, texts, kinds, at)
-        elif kinds[at] == "sign" and printing and deep == 0 and text in {">", ">>", "|", "|&"}:
-            _output(use, text, _value(_expression(tokens, at + 1, names)))
+    names = variables(use)
+    stdin = use.invocation.stdin
+    text = stdin.text.only if stdin is not None else None
+    if text is None or ("$" not in code and "print" not in code):
+        _Program(use, tokens, names, None).run()
+    else:
+        for line in text.split("\n")[:_MOST_RECORDS]:
+            _Program(use, tokens, dict(names), line).run()
     if re.search(r"@(load|include)\b", code):
         use.unknown("loads code into awk")
+
+
+class _Program:
+    """One run through the tokens of a program."""
+
+    def __init__(self, use: Use, tokens: Words, names: dict[str, str], record: str | None) -> None:
+        self.use = use
+        self.tokens = tokens
+        self.kinds = [each for each, _ in tokens]
+        self.texts = [each for _, each in tokens]
+        self.names = names
+        self.record = record
+        self.inet = any(kind == "text" and text.startswith("/inet") for kind, text in tokens)
+        self.runs = self.reads = False
+        """Whether it runs, or reads, what can't be told."""
+
+    def value(self, at: int) -> str:
+        """What the expression is that begins there."""
+        return expression(self.tokens, at, self.names, self.record)
+
+    def run(self) -> None:  # noqa: C901, PLR0912 - one case a kind of word
+        """All that it does."""
+        texts, kinds = self.texts, self.kinds
+        began, deep = -1, 0
+        for at, text in enumerate(texts):
+            kind = kinds[at]
+            if kind == "name" and texts[at + 1 : at + 2] == ["="]:
+                self.names[text] = self.value(at + 2)
+            if kind == "name" and text in _PRINTS:
+                began, deep = at, 0
+            elif kind != "text" and text in _ENDS:
+                began = -1
+            elif kind == "sign" and text in "()":
+                deep += 1 if text == "(" else -1
+            elif kind == "name" and text == "system":
+                self.script(self.value(at + 1))
+            elif kind == "name" and text == "getline":
+                self.getline(at)
+                if self.inet and at > 1 and texts[at - 1][:1] == "|" and kinds[at - 2] == "name":
+                    self.use.emit(Act.REMOTE_SHELL, "ties a program to the network")
+            elif kind == "name" and text == "ENVIRON":
+                self.environment(at)
+            elif kind == "name" and text == "ARGV":
+                self.argument(at)
+            elif kind == "sign" and began >= 0 and deep == 0 and text in {">", ">>", "|", "|&"}:
+                self.output(text, self.value(at + 1), began, at)
+        if self.runs or self.reads:
+            held = [text for kind, text in self.tokens if kind == "text"]
+            doubtful(self.use, [*held, *self.names.values()], "system" if self.runs else "")
+
+    def script(self, text: str) -> None:
+        """A text that a shell runs."""
+        self.runs = self.runs or not text.strip(HOLE)
+        self.use.script(known(text))
+
+    def argument(self, at: int) -> None:
+        """`ARGV[1] = NAME`: another file to read."""
+        texts = self.texts
+        if texts[at + 1 : at + 2] == ["["] and texts[at + 3 : at + 5] == ["]", "="]:
+            self.use.emit(Act.READ, "is read by awk", known(self.value(at + 5)))
+
+    def output(self, sign: str, target: str, began: int, at: int) -> None:
+        """What is printed goes to a file, to a program, or to the network."""
+        if sign.startswith("|"):
+            self.script(target)
+            if _SHELLS.fullmatch(target):
+                self.script(printed(self.tokens, began + 1, at, self.names, self.record))
+        elif target.startswith("/inet"):
+            host = re.match(r"/inet\d?/\w+/\d+/([^/]+)", target)
+            self.use.send(known(host[1] if host else HOLE))
+        elif target not in NO_FILES:
+            self.use.emit(Act.WRITE, "is written by awk", known(target))
+
+    def getline(self, at: int) -> None:
+        """`COMMAND | getline`, `getline < FILE`."""
+        tokens = self.tokens
+        if at > 1 and tokens[at - 1][1] in {"|", "|&"}:
+            start = at - 2
+            while start > 0 and tokens[start - 1][0] == "text":
+                start -= 1
+            text = printed(tokens, start, at - 1, self.names, self.record)
+            if "/inet" in text:
+                self.use.send(None)
+            else:
+                self.script(text)
+            return
+        for place in range(at + 1, min(at + 4, len(tokens))):
+            if tokens[place][1] == "<":
+                text = self.value(place + 1)
+                if text not in {"-", *NO_FILES}:
+                    self.reads = self.reads or not text.strip(HOLE)
+                    self.use.emit(Act.READ, "is read by awk", known(text))
+                return
+
+    def environment(self, at: int) -> None:
+        """`ENVIRON["NAME"]`, or all of it."""
+        texts, kinds = self.texts, self.kinds
+        named = at + 2 < len(texts) and texts[at + 1] == "[" and kinds[at + 2] == "text"
+        if not named or re.search(r"key|token|secret|passw|cred", texts[at + 2], re.IGNORECASE):
+            self.use.emit(Act.REVEAL, "prints the environment, which may hold secrets")
 
 
 def _tokens(code: str) -> list[tuple[str, str]]:
@@ -75,67 +160,3 @@ def _tokens(code: str) -> list[tuple[str, str]]:
             text = re.sub(r"\\(.)", lambda m: {"n": "\n", "t": "\t"}.get(m[1], m[1]), text[1:-1])
         found.append((kind, text))
     return found
-
-
-def _expression(
-    tokens: list[tuple[str, str]], at: int, names: Mapping[str, str] = _NO_NAMES
-) -> str:
-    """A text with holes: what stands there, up to the end of the expression."""
-    pieces = []
-    depth = 0
-    while at < len(tokens):
-        kind, text = tokens[at]
-        if kind == "sign" and text == "(":
-            depth += 1
-        elif kind == "sign" and text == ")":
-            if depth <= 1:
-                break
-            depth -= 1
-        elif kind != "text" and (text in _ENDS or (text in {"|", ">", "<"} and not depth)):
-            break
-        else:
-            pieces.append(text if kind == "text" else names.get(text, HOLE))
-        at += 1
-    return "".join(pieces) or HOLE
-
-
-def _value(text: str) -> Value:
-    return known(text)
-
-
-def _output(use: Use, sign: str, value: Value) -> None:
-    if sign.startswith("|"):
-        use.script(value)
-    elif value.texts[0].text.startswith("/inet"):
-        host = re.match(r"/inet\d?/\w+/\d+/([^/]+)", value.texts[0].text)
-        use.send(known(host[1] if host else HOLE))
-    elif value.only not in NO_FILES:
-        use.emit(Act.WRITE, "is written by awk", value)
-
-
-def _getline(use: Use, tokens: list[tuple[str, str]], at: int, names: Mapping[str, str]) -> None:
-    if at and tokens[at - 1][1] in {"|", "|&"} and at > 1:
-        start = at - 2
-        while start > 0 and tokens[start - 1][0] == "text":
-            start -= 1
-        text = "".join(
-            each if kind == "text" else names.get(each, HOLE)
-            for kind, each in tokens[start : at - 1]
-        )
-        if "/inet" in text:
-            use.send(None)
-        else:
-            use.script(_value(text))
-        return
-    for place in range(at + 1, min(at + 4, len(tokens))):
-        if tokens[place][1] == "<":
-            value = _value(_expression(tokens, place + 1, names))
-            if value.only not in {"-", *NO_FILES}:
-                use.emit(Act.READ, "is read by awk", value)
-            return
-
-
-def _environment(use: Use, texts: list[str], kinds: list[str], at: int) -> None:
-    named = at + 2 < len(texts) and texts[at + 1] == "[" and kinds[at + 2] == "text"
-    if not named or re.search(r"key|token|secret|passw|cred", texts[at + 2], re.IGNORECASE):
-        use.emit(Act.REVEAL, "prints the environment, which may hold secrets")

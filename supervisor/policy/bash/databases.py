@@ -3,8 +3,9 @@
 import re
 from typing import Final
 
+from supervisor.policy.bash.carried import likely
 from supervisor.policy.bash.effect import Act
-from supervisor.policy.bash.use import Use
+from supervisor.policy.bash.use import IN_DOUBT, Use
 from supervisor.policy.bash.value import known
 
 _LOSES: Final = re.compile(
@@ -18,6 +19,8 @@ _SQL_READS: Final = re.compile(
     r"|read_csv_auto|read_json|read_parquet)\s*\(\s*|\b(?:infile|copy\s+\S+\s+from)\s+)'([^']*)'",
     re.IGNORECASE,
 )
+_SQL_FROM: Final = re.compile(r"\b(?:from|join)\s+'([^']+)'", re.IGNORECASE)
+"""A file as a table, as DuckDB takes it."""
 _SQL_WRITES: Final = re.compile(
     r"\b(?:into\s+(?:outfile|dumpfile)|to)\s+'([^']*)'|\bwritefile\s*\(\s*'([^']*)'",
     re.IGNORECASE,
@@ -33,6 +36,8 @@ def sql(use: Use, code: str) -> None:
         use.emit(Act.LOSE, "removes data from a database")
     for found in _SQL_READS.finditer(code):
         use.emit(Act.READ, "is read by SQL", known(found[1]))
+    for found in _SQL_FROM.finditer(code):
+        use.emit(Act.READ, IN_DOUBT, known(found[1]))
     for found in _SQL_WRITES.finditer(code):
         use.emit(Act.WRITE, "is written by SQL", known(found[1] or found[2]))
     for found in _SQL_RUNS.finditer(code):
@@ -127,5 +132,8 @@ def mongo(use: Use, code: str) -> None:
         use.emit(Act.LOSE, "removes data from a database")
     for found in re.finditer(r"\b(?:cat|load|readFileSync)\s*\(\s*['\"]([^'\"]*)['\"]", code):
         use.emit(Act.READ, "is read by code", known(found[1]))
+    from supervisor.policy.bash.other_code import other_code  # noqa: PLC0415 - code knows us
+
+    likely(use, lambda: other_code(use, "javascript", code))
     if re.search(r"\brun(Program)?\s*\(|\brequire\s*\(|\bload\s*\(", code):
         use.unknown("runs code that can't be read whole")

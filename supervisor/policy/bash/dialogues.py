@@ -15,8 +15,16 @@ _INCLUDES: Final = re.compile(
     r"|\b(?:s?include|undivert)\(\s*[`'\"]*([^`'\",)\n]+)"
     r"|\.(?:incbin|include)\s+\"([^\"\n]+)\""
     r"|\b(?:file\w*|templatefile)\(\s*\"([^\"\n]+)\""
+    r"|\b(?:document|unparsed-text|doc)\(\s*\\?[\"']([^\"'\\\n]+)"
+    r"|\b(?:SYSTEM|PUBLIC\s+\S+)\s+[\"']([^\"'\n]+)[\"']"
+    r"|\bhref=[\"']([^\"'\n]+)[\"']"
+    r"|^\.\s*(?:so|mso|cf|psbb)\s+(\S+)",
+    re.MULTILINE,
 )
-_RUNS: Final = re.compile(r"\be?syscmd\(\s*[`'\"]*([^`')\n]+)")
+_RUNS: Final = re.compile(
+    r"\be?syscmd\(\s*[`'\"]*([^`')\n]+)|^\.\s*(?:sy|pso)\s+(.+)$|^\s*command\s*=\s*(.+)$",
+    re.MULTILINE,
+)
 _MOST_LINES: Final = 256
 _WHEN: Final = re.compile(r"\s*(?:@\w+|(?:\S+\s+){4}\S+)\s+(.*)")
 """When a line of a crontab runs, and what."""
@@ -25,8 +33,10 @@ _WHEN: Final = re.compile(r"\s*(?:@\w+|(?:\S+\s+){4}\S+)\s+(.*)")
 def editor(use: Use) -> None:
     """`ed`, `ex`, `vim -es`."""
     apply(use)
-    if use.invocation.stdin is not None and use.base in _TAKE_ORDERS:
-        run_code(use, "ed", use.invocation.stdin.text)
+    stdin = use.invocation.stdin
+    if stdin is not None and use.base in _TAKE_ORDERS:
+        script = any(each.only == "-l" for each in use.argv)
+        run_code(use, "lua" if script else "ed", stdin.text)
 
 
 def dialogue(use: Use) -> None:
@@ -82,4 +92,4 @@ def quoting(use: Use) -> None:
         for found in _INCLUDES.finditer(each.text):
             play_as(use, "read", known(next(name for name in found.groups() if name)))
         for found in _RUNS.finditer(each.text):
-            use.script(known(found[1]), stdin=False)
+            use.script(known(next(one for one in found.groups() if one)), stdin=False)

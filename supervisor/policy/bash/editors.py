@@ -29,7 +29,11 @@ def vim(use: Use, code: str) -> None:
         if not line.strip():
             continue
         run, file, script = _EX_RUNS.match(line), _EX_FILES.match(line), _EX_CODE.match(line)
-        called = re.search(r"\bsystem(?:list)?\s*\(\s*['\"]([^'\"]*)['\"]", line)
+        called = _VIM_RUNS.search(line)
+        for found in _VIM_READS.finditer(line):
+            use.emit(Act.READ, "is read by an editor", known(found[1]))
+        for found in _VIM_WRITES.finditer(line):
+            use.emit(Act.WRITE, "is written by an editor", known(found[1]))
         if run:
             use.script(known(run[1]))
         elif called:
@@ -68,6 +72,12 @@ def less(use: Use, code: str) -> None:
         use.emit(Act.READ, "is read", known(found[1] or found[2]))
 
 
+_VIM_READS: Final = re.compile(r"\b(?:readfile|readblob|filereadable)\(\s*['\"]([^'\"]+)")
+_VIM_WRITES: Final = re.compile(r"\bwritefile\([^)]*,\s*['\"]([^'\"]+)['\"]")
+_VIM_RUNS: Final = re.compile(
+    r"\b(?:system|systemlist|job_?start|term_?start|termopen)\s*\(\s*\[?\s*['\"]([^'\"]*)['\"]"
+)
+_PYTHON: Final = re.compile(r"\s*(?:python|py|pi|python-interactive|script)\s+(.*)", re.DOTALL)
 _GDB_RUNS: Final = re.compile(
     r"\s*(python|py|pi|python-interactive|script|guile|gu|source|call|print|p|run|r|start|compile"
     r"|eval|command|expr)\b"
@@ -80,5 +90,10 @@ def gdb(use: Use, code: str) -> None:
     if found:
         use.script(known(found[1]))
         return
+    python = _PYTHON.match(code)
+    if python:
+        from supervisor.policy.bash.code import run_code  # noqa: PLC0415 - code knows us
+
+        run_code(use, "python", known(python[1]))
     if _GDB_RUNS.match(code):
         use.unknown("gives a debugger orders that run code")

@@ -15,6 +15,9 @@ from supervisor.policy.bash.value import HOLE, Value, known
 _INPUTS: Final = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 _OTHER_SHELLS: Final = frozenset({"fish", "csh", "tcsh", "nu", "xonsh", "elvish"})
 _UNPACKS: Final = frozenset({"-e", "--extract"})
+_VERBS: Final = frozenset({"r", "e", "c", "run", "eval", "compile", "script"})
+"""Subcommands of `nim` and its kin, behind which a file stands."""
+_CARETS: Final = re.compile(r"(^|[;|\n({]\s*)\^")
 _SIMPLE: Final = re.compile(r"[\w\s./~:=@,%+'\"-]*")
 
 
@@ -54,6 +57,9 @@ def _text(use: Use, text: Value) -> None:
     name = use.base
     if name in _OTHER_SHELLS and not all(_SIMPLE.fullmatch(each.text) for each in text.texts):
         use.unknown(f"runs text of {name}, which is read as if it were bash")
+    if name == "nu":  # `^NAME` is a program that isn't nu's own
+        plain = (_CARETS.sub(r"\1", each.text) for each in text.texts)
+        text = Value(known(*plain).texts, text.from_data)
     arguments = use.parsed.operands[1:]
     use.look.script(text, use.within(tuple(arguments)), name)
 
@@ -85,6 +91,11 @@ def interpreter(use: Use) -> None:  # noqa: C901 - one case a place of the code
         apply(use)
         if "module" in use.tags:
             _module(use)
+        return
+    if "verbs" in use.tags and len(words) > 1 and words[0].only in _VERBS:
+        use.parsed.operands = words = words[1:]
+    if words and (words[0].only or "").startswith("("):
+        run_code(use, language, words[0])
         return
     stdin = substituted(use, words[0]) if words else None
     if words and stdin is None and words[0].only not in _INPUTS:

@@ -1,6 +1,7 @@
 """Texts in code that can't be read: those that are just a path, and those that a shell may run."""
 
 import re
+import shlex
 from collections.abc import Iterable
 from typing import Final
 
@@ -8,7 +9,7 @@ from supervisor.policy.bash.carried import likely
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.places import looks_like_path
 from supervisor.policy.bash.use import IN_DOUBT, Use
-from supervisor.policy.bash.value import HOLE, known
+from supervisor.policy.bash.value import HOLE, Text, Value, known
 
 _TEXT: Final = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'|`((?:[^`\\]|\\.)*)`")
 _RUNS: Final = re.compile(
@@ -20,13 +21,43 @@ _WRITES: Final = re.compile(
     r"writ|save|spit|dump|append|creat|put|copy|move|renam|delet|remov|unlink|truncat", re.IGNORECASE
 )
 """What code says that changes files."""
+_JOINED: Final = re.compile(r"([\"'])\s*(?:\+\+?|\.\.?|<>|~|&|\|\||\^)\s*\1")
+"""Two texts that are put together, in most languages."""
+_PRINTED: Final = re.compile(
+    r"(?:print\w*|puts|echo|say|disp\w*|message|write(?:ln|line)|putstr\w*|format|log|inspect)"
+    r"\s*\(?\s*$",
+    re.IGNORECASE,
+)
+_USED: Final = re.compile(r"\s*\.\s*(?:execute|IO|slurp|toFile|text)\b")
+"""What is done with a text that stands behind `print`."""
+_STARTED: Final = re.compile(
+    r"(?:call-process|start-process|process-file|run-program|system\*|\bCommand|System\.cmd"
+    r"|open_port|\bexec\w*|\bspawn\w*|\bProcess\b[\w.]*|\bproc\w*)\W*?((?:[^;\n]{0,12}?"
+    r"(?:\"[^\"\n]*\"|'[^'\n]*')){2,8})",
+    re.IGNORECASE,
+)
+"""A program that is started with its words as texts one by one."""
+_NEAR: Final = 24
 _MOST: Final = 64
 _LONGEST: Final = 512
 
 
 def literals(use: Use, code: str) -> None:
-    """The texts that stand in code of which nothing else is known."""
-    doubtful(use, (next(filter(None, each), "") for each in _TEXT.findall(code)), code)
+    """The texts that stand in code of which nothing else is known, but those that are printed."""
+    code = _JOINED.sub("", code)
+    found = [
+        each
+        for each in _TEXT.finditer(code)
+        if each[3] is not None
+        or not _PRINTED.search(code[max(each.start() - _NEAR, 0) : each.start()])
+        or _USED.match(code, each.end())
+    ]
+    doubtful(use, (next(filter(None, each.groups()), "") for each in found), code)
+    for each in _STARTED.finditer(code):
+        words = [next(filter(None, one), "") for one in _TEXT.findall(each[1])]
+        if words:
+            line = shlex.join(words)
+            likely(use, lambda line=line: use.script(known(line), stdin=False))  # type: ignore[misc]
 
 
 def doubtful(use: Use, texts: Iterable[str], code: str) -> None:
@@ -37,7 +68,9 @@ def doubtful(use: Use, texts: Iterable[str], code: str) -> None:
         if not text or len(text) > _LONGEST or HOLE in text:
             continue
         if looks_like_path(text):
-            use.emit(Act.READ, IN_DOUBT, known(text))
+            magic = any(sign in text for sign in "*?[")
+            value = Value((Text(text, text),)) if magic else known(text)
+            use.emit(Act.READ, IN_DOUBT, value)
             if writes:
                 use.emit(Act.WRITE, IN_DOUBT, known(text))
         elif runs and " " in text.strip():

@@ -10,6 +10,7 @@ from supervisor.policy.bash.databases import takes_orders
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.literals import literals
 from supervisor.policy.bash.makefile import makefile
+from supervisor.policy.bash.places import looks_like_path
 from supervisor.policy.bash.roles_of_code import secret_name
 from supervisor.policy.bash.sed import sed
 from supervisor.policy.bash.use import IN_DOUBT, Use
@@ -33,7 +34,7 @@ def yq(use: Use, code: str) -> None:
     jq(use, re.sub(r"\benv\(\w+\)", "", code))
     if len(use.parsed.operands) == 1 and re.fullmatch(r"[\w./-]*\.?[\w/-]+", code):
         use.emit(Act.READ, IN_DOUBT, known(code))
-    for found in re.finditer(r"\bload\w*\(\s*\"([^\"]*)\"", code):
+    for found in re.finditer(r"\b\w*load\w*\(\s*\"([^\"]*)\"", code):
         use.emit(Act.READ, "is read by a filter", known(found[1]))
 
 
@@ -47,6 +48,8 @@ def expect(use: Use, code: str) -> None:
         use.unknown("runs code that can't be read whole")
 
 
+_TCL_SETS: Final = re.compile(r"\bset\s+(\w+)\s+(?:[{\"]([^{}\"$\[]*)[}\"]|([^\s;{}\[\]\"$]+))")
+_TCL_NAMES: Final = re.compile(r"\$\{?(\w+)\}?")
 _TCL_PLAIN: Final = re.compile(
     r"^\s*(puts|set|expr|exec|open|file|glob|cd|pwd|source|if|while|for|foreach|string|list|lindex|incr|format|append|return|exit|read|gets|close|proc|info)\b|^\s*$"
 )
@@ -54,6 +57,9 @@ _TCL_PLAIN: Final = re.compile(
 
 def tcl(use: Use, code: str) -> None:
     """Tcl: `exec`, `open`, `file delete`, `glob`, `source`."""
+    names = {name: braced or plain for name, braced, plain in _TCL_SETS.findall(code)}
+    code = _TCL_NAMES.sub(lambda found: names.get(found[1], found[0]), code)
+    code = code.replace("{*}", "")
     flat = code.replace("{", " ").replace("}", " ").replace('"', " ")
     for found in re.finditer(r"\bexec\s+([^\]\n;]+)", flat):
         use.script(known(found[1]))
@@ -94,6 +100,8 @@ def applescript(use: Use, code: str) -> None:
         use.script(known(found[1].replace('\\"', '"').replace("\\\\", "\\")))
         if re.search(r"with\s+administrator\s+privileges", code):
             use.emit(Act.ESCALATE, "runs with another user's rights")
+    for found in re.finditer(r"\.(?:system|doShellScript)\(\s*[\"']([^\"']*)", code):
+        use.script(known(found[1]))  # JavaScript for Automation
     if re.search(
         r"\btell\s|\bdo\s+shell\s+script\s+[^\"]|\brun\s+script\b|\bload\s+script\b", code
     ):
@@ -131,16 +139,70 @@ def lines(use: Use, code: str) -> None:
     if HOLE not in code and code.strip():
         use.unknown("gives orders that aren't known here")
     literals(use, code)
+    for found in _ORDERS.finditer(code):
+        if found[2] is None:
+            use.script(known(found[1] or found[3]))
+        else:
+            use.emit(Act.READ, IN_DOUBT, known(found[2]))
+
+
+_ORDERS: Final = re.compile(
+    r"(?:^|[;\n])\s*!\s*([^\n;]+)|(?:^|[;\n])\s*(?:type|load|source|run|cat|include)\s+([\w./~-]+)"
+    r"|[\"']<\s*([^\"'\n]+)[\"']",
+)
+"""Lines that aren't calls: `!COMMAND`, `type FILE`; and gnuplot's `"< COMMAND"`."""
+
+
+def cmake(use: Use, code: str) -> None:
+    """A script of CMake: files that it reads and writes, programs that it starts."""
+    for found in re.finditer(r"\bfile\s*\(\s*(\w+)\s+([^)]*)\)", code, re.IGNORECASE):
+        names = [each.strip('"') for each in found[2].split()]
+        reads = found[1].upper() in {"READ", "STRINGS", "SHA256", "MD5", "SHA1", "COPY"}
+        for name in names[:1]:
+            use.emit(Act.READ if reads else Act.WRITE, "is used by a script", known(name))
+        if found[1].upper() in {"RENAME", "COPY", "COPY_FILE", "CREATE_LINK", "INSTALL"}:
+            use.emit(Act.WRITE, "is written by a script", known(names[-1] if names else HOLE))
+    for found in re.finditer(r"\b(?:include|configure_file)\s*\(\s*\"?([^\s\")]+)", code):
+        use.emit(Act.READ, "is read by a script", known(found[1]))
+    for found in re.finditer(r"\bCOMMAND\s+([^)]+)", code):
+        for line in re.split(r"\bCOMMAND\b", found[1]):
+            use.script(known(" ".join(line.split())))
+
+
+_TEX_FILES: Final = re.compile(
+    r"\\(?:input|include|verbatiminput|lstinputlisting|InputIfFileExists|openin\S*?=|openout\S*?="
+    r"|CatchFileDef\w*|VerbatimInput|import|subfile)\*?(?:\[[^\]]*\])?\s*\{?([^{}\s\\]+)"
+)
+_TEX_RUNS: Final = re.compile(r"write18\s*\{([^{}]*)\}|\\input\s*\{?\|\"?([^\"{}]*)")
+_TEX_LUA: Final = re.compile(r"\\(?:directlua|luaexec)\s*\{([^{}]*)\}")
+
+
+def latex(use: Use, code: str) -> None:
+    """TeX in a word: files that it takes in, and programs that it starts; else a file's name."""
+    if "\\" not in code:
+        if looks_like_path(code):
+            use.emit(Act.READ, IN_DOUBT, known(code))
+        return
+    for found in _TEX_FILES.finditer(code):
+        use.emit(Act.READ, "is taken in by TeX", known(found[1]))
+    for found in _TEX_RUNS.finditer(code):
+        use.script(known(found[1] or found[2]))
+    for found in _TEX_LUA.finditer(code):
+        from supervisor.policy.bash.other_code import other_code  # noqa: PLC0415 - code knows us
+
+        other_code(use, "lua", found[1])
 
 
 LITTLE: Final[Mapping[str, Callable[[Use, str], None]]] = {
     "applescript": applescript,
     "awk": awk,
+    "cmake": cmake,
     "ed": editors.ed,
     "expect": expect,
     "ftp": ftp,
     "gdb": editors.gdb,
     "jq": jq,
+    "latex": latex,
     "less": editors.less,
     "lines": lines,
     "make": makefile,

@@ -1,66 +1,43 @@
-"""Code of Perl, Ruby, JavaScript, PHP, Lua and the like → effects, by its strings and calls."""
+"""Code of Perl, Ruby, JavaScript, PHP, Lua and the like → effects, by its texts and calls."""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from supervisor.policy.bash.code_flow import (
+    OF_TEXTS,
+    PARTS,
+    Unsure,
+    any_named,
+    function_meant,
+    renamed,
+    roles_of,
+)
+from supervisor.policy.bash.code_tokens import Token, Tokens
+from supervisor.policy.bash.code_values import Values
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.literals import doubtful, literals
 from supervisor.policy.bash.roles_of_code import call_roles, secret_name
 from supervisor.policy.bash.table import Language
-from supervisor.policy.bash.use import Use
+from supervisor.policy.bash.use import IN_DOUBT, Use
 from supervisor.policy.bash.value import HOLE, known
 
-_TOKEN: Final = re.compile(
-    r"""(?P<space>\s+)
-    |(?P<comment>\#(?![{])[^\n]*|//[^\n]*|--[^\n]*|/\*.*?\*/)
-    |(?P<raw>'(?:[^'\\]|\\.)*')
-    |(?P<text>"(?:[^"\\]|\\.)*")
-    |(?P<tick>`(?:[^`\\]|\\.)*`)
-    |(?P<quoted>(?:%[qQwWx]|\bq[qxw]?)\s*(?:\{[^}]*\}|\([^)]*\)|\[[^\]]*\]|/[^/]*/|\|[^|]*\||![^!]*!))
-    |(?P<name>(?:[$@%&]+\^?)?[A-Za-z_]\w*(?:(?:\.|::|->|\\)[A-Za-z_]\w*)*[!?]?)
-    |(?P<number>\d[\w.]*)
-    |(?P<odd>\$[^\sA-Za-z`])
-    |(?P<sign>.)""",
-    re.VERBOSE | re.DOTALL,
-)
-_REGEX: Final = re.compile(r"/(?:[^/\\\n]|\\.)+/[a-z]*")
-_QUOTE_LIKE: Final = re.compile(
-    r"(?:s|tr|y)(?P<mark>[/|#!,])(?:(?!(?P=mark))[^\\]|\\.)*(?P=mark)"
-    r"(?P<put>(?:(?!(?P=mark))[^\\]|\\.)*)(?P=mark)(?P<flags>[a-z]*)"
-    r"|(?:m|qr)(?P<other>[/|#!,])(?:(?!(?P=other))[^\\]|\\.)*(?P=other)[a-z]*",
-    re.DOTALL,
-)
-"""Perl's and Ruby's `s/FIND/PUT/flags`, `tr/a/b/`, `m/FIND/`."""
-_BEFORE_REGEX: Final = frozenset(
-    {"if", "unless", "and", "or", "not", "split", "grep", "return", "when", "while", "until"}
-)
-_HOLDS: Final = re.compile(r"\$\{?(\w+)\}?|#\{[^}]*\}|@\w+")
-_HOME: Final = re.compile(
-    r"\$ENV\{['\"]?HOME['\"]?\}|#\{ENV\[['\"]HOME['\"]\]\}|\$\{process\.env\.HOME\}"
-)
-_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "e": "\x1b"}
 _RUN_DOCUMENT: Final = re.compile(r"<<~?\s*`(\w+)`[^\n]*\n(.*?)\n\s*\1\b", re.DOTALL)
-_LINE_COMMENTS: Final = {"#": "#", "//": "/", "--": "-"}
-_MOST_TOKENS: Final = 8_000
-_TAKEN_APART: Final = re.compile(r"\{([^{}]*)\}\s*=\s*(?:await\s+)?(?:require|import)\b")
-_RENAMED: Final = re.compile(r"(\w+)\s*:\s*(\w+)")
-"""JavaScript's `const {spawn: s} = require(…)`."""
 _LOADS: Final = frozenset({"require", "import"})
-_OF_TEXTS: Final = frozenset(
-    """startsWith endsWith start_with end_with add has get set equals append push add_to sub gsub
-    contains isEqual""".split()  # noqa: SIM905
+_INDIRECT: Final = frozenset(
+    """send public_send __send__ call_user_func call_user_func_array array_map array_walk method
+    pcall lapply sapply vapply map Map do.call forward_static_call invoke usort""".split()  # noqa: SIM905
 )
-"""Methods that take a text as a text, never as a file."""
-_JOINS: Final = frozenset("+.,")
-
-
-@dataclass(frozen=True, slots=True)
-class _Token:
-    kind: str
-    text: str
-    value: str | None = None
+"""Calls of a function that an argument names."""
+_EVALUATES: Final = re.compile(
+    r"(?:^|\W)(?:eval|Function|runIn\w*Context|Script|Worker|instance_eval|class_eval|assert|load"
+    r"|loadstring|create_function|evaluate|compile\w*)$"
+)
+"""Calls of code in a text."""
+_STARTS: Final = frozenset(
+    {"exec", "system", "fdopen", "spawn", "dup2", "proc_open", "popen"}
+)
+_LOAD_REASON: Final = "loads code"
 
 
 def other_code(use: Use, name: str, code: str) -> None:
@@ -77,92 +54,18 @@ class _Reading:
     def __init__(self, use: Use, language: Language, code: str) -> None:
         self.use = use
         self.language = language
-        self.names: dict[str, str] = {}
+        self.code = code
         self.assigned: set[str] = set()
         self.odd = False
-        self.code = code
-        self.tokens: list[_Token] = []
-        self.aliases = {
-            alias: name
-            for found in _TAKEN_APART.finditer(code)
-            for name, alias in _RENAMED.findall(found[1])
-        }
-        self.scan(code)
-
-    def scan(self, code: str) -> None:
-        """The tokens; a text's value is what it holds, with holes for what is put into it."""
-        at = 0
-        while at < len(code) and len(self.tokens) < _MOST_TOKENS:
-            found = self.pattern(code, at)
-            if found is not None:
-                self.tokens.append(_Token("raw", "''", ""))
-                at = found.end()
-                continue
-            found = _TOKEN.match(code, at)
-            if found is None:
-                break
-            kind, text = str(found.lastgroup), found[0]
-            if kind == "comment" and not text.startswith((*self.language.comment, "/*")):
-                text, kind = text[0], "sign"
-            at += len(text)
-            if kind not in {"space", "comment"}:
-                self.tokens.append(_Token(kind, text, self.value(kind, text)))
-        if at < len(code):
-            self.doubt()
-
-    def pattern(self, code: str, at: int) -> "re.Match[str] | None":
-        """A regular expression that starts here; what it puts in may be code (`s///e`)."""
-        last = self.tokens[-1] if self.tokens else None
-        if code[at] == "/":
-            operand = last is not None and (
-                last.text in {")", "]", "}"}
-                or (last.kind != "sign" and last.text not in _BEFORE_REGEX)
-            )
-            return None if operand else _REGEX.match(code, at)
-        if code[at] in "stymq" and self.language.bare_calls and not code[at - 1 : at].isalnum():
-            found = _QUOTE_LIKE.match(code, at)
-            if found is not None and "e" in (found["flags"] or ""):
-                other_code(self.use, self.language.name, found["put"])
-            return found
-        return None
-
-    def value(self, kind: str, text: str) -> str | None:
-        """What a token holds as a text."""
-        if kind == "raw":
-            return text[1:-1].replace("\\'", "'").replace("\\\\", "\\")
-        if kind in {"text", "tick"}:
-            return self.filled(text[1:-1])
-        if kind == "quoted":
-            body = text[
-                text.find(
-                    text[-1] if text[-1] in "/|!" else {"}": "{", ")": "(", "]": "["}[text[-1]]
-                )
-                + 1 : -1
-            ]
-            return body if text[:2] in {"q(", "q{", "%q", "%w"} else self.filled(body)
-        return text if kind == "number" else None
-
-    def filled(self, text: str) -> str:
-        """A text with its escapes decoded and what it refers to put in, as far as it is known."""
-        text = _HOME.sub(lambda _: self.use.look.home, text)
-        text = re.sub(
-            r"\\(x[0-9a-fA-F]{2}|.)",
-            lambda m: chr(int(m[1][1:], 16)) if len(m[1]) > 1 else _ESCAPES.get(m[1], m[1]),
-            text,
-            flags=re.DOTALL,
+        self.unsure = Unsure()
+        self.aliases = renamed(code)
+        self.text = Tokens(
+            language, code, use.look.home, lambda inner: other_code(use, language.name, inner)
         )
-        if self.language.name in {"perl", "php", "ruby", "tcl", "javascript"}:
-            text = _HOLDS.sub(self.held, text)
-        return text
-
-    def held(self, found: "re.Match[str]") -> str:
-        """What a variable in a text holds."""
-        whole = found[0]
-        if self.language.name == "javascript" and not whole.startswith("${"):
-            return whole
-        if self.language.name == "ruby" and not whole.startswith("#"):
-            return whole
-        return self.names.get(found[1] or "", HOLE)
+        self.tokens = self.text.all
+        self.values = Values(self.text)
+        if not self.text.whole:
+            self.doubt()
 
     def doubt(self) -> None:
         """Says once that the code can't be read whole."""
@@ -175,25 +78,115 @@ class _Reading:
         tokens = self.tokens
         if not tokens:
             return
+        self.assignments()
+        self.subscripts()
         if self.language.name == "perl":
             self.perl()
         loops = any(each.text in {"loop", "while", "for", "until"} for each in tokens)
         for at, token in enumerate(tokens):
             if token.kind == "tick" or (token.kind == "quoted" and token.text[:2] in {"%x", "qx"}):
-                if self.language.quote_runs or token.kind == "quoted" or self.before(at) == "$":
+                if self.language.quote_runs or token.kind == "quoted" or self.text.text(at - 1) == "$":
                     call_roles(self.use, ("shell",), None, [token.value], {})
             elif token.kind == "name":
                 self.name(at, token.text, loops)
+        self.unsure.tell(self.use, self.text, {})
         if self.odd:
             found = (each.value for each in tokens if each.kind not in {"number", "name"})
             doubtful(self.use, (each for each in found if each), self.code)
+
+    def assign(self, at: int, name: str) -> None:
+        """A name gets a value: a text, a list, a known function, or what can't be told."""
+        meant = function_meant(self.language, self.text, at)
+        if meant is not None:
+            self.aliases[name] = meant
+            return
+        expression = self.values.until(at)
+        whole = self.values.listed(expression)
+        if whole is not None:
+            self.values.lists[name] = whole
+        end = next(
+            (place for place, each in enumerate(expression) if each.text in {",", ")"}),
+            len(expression),
+        )
+        value = self.values.folded(expression if whole is None else expression[:end])
+        if isinstance(value, str):
+            self.text.learn(name, value, at)
+
+    def indirect(self, at: int, name: str, last: str) -> bool:
+        """A function that is called by a text that names it; whether that is so."""
+        given = self.text.names.get(name)
+        roles = any_named(self.language, given) if given else None
+        if roles is not None and self.text.text(at + 1) == "(":
+            self.call(roles, self.values.arguments(at + 1)[0])
+            return True
+        if last in _INDIRECT and self.text.text(at + 1) == "(":
+            values, _ = self.values.arguments(at + 1)
+            first = values[0].strip(HOLE) if values and isinstance(values[0], str) else ""
+            roles = any_named(self.language, first) if first else None
+            if roles is not None:
+                rest = values[1:]
+                self.call(roles, rest[0] if rest and isinstance(rest[0], list) else rest)
+                return True
+        return False
+
+    def call(self, roles: Sequence[str], values: object) -> None:
+        """A call whose function is known by another name."""
+        given = values if isinstance(values, list) else [values]
+        self.unsure.note(roles, given)
+        if roles[0] == "handle":
+            given, roles = self.handle(given), ("open",)
+        call_roles(self.use, roles, None, given, {})
+
+    def evaluated(self, at: int, name: str) -> None:
+        """Code in a text that is run: `eval("…")`, `new Function("…")`."""
+        if not _EVALUATES.search(name):
+            return
+        for each in self.values.arguments(at + 1)[0]:
+            if isinstance(each, str) and len(each) < len(self.code) and "(" in each:
+                other_code(self.use, self.language.name, each)
+
+    def assignments(self) -> None:
+        """Texts that names get, before anything else is looked at (`m = "readFileSync"`)."""
+        for at, each in enumerate(self.tokens[:-2]):
+            value = self.tokens[at + 2].value
+            if (
+                each.kind == "name"
+                and self.tokens[at + 1].text == "="
+                and value is not None
+                and self.text.text(at + 3) in {";", ")", ",", ""}
+            ):
+                self.text.names.setdefault(each.text.lstrip("$@%&"), value)
+
+    def subscripts(self) -> None:
+        """`fs["read" + "FileSync"](…)`: a method by a text becomes a method by its name."""
+        at = 1
+        while at < len(self.tokens):
+            if self.tokens[at].text == "[" and (
+                self.tokens[at - 1].kind == "name" or self.tokens[at - 1].text in {")", "]"}
+            ):
+                end = at + 1
+                while end < len(self.tokens) and self.tokens[end].text not in {"]", "[", ";"}:
+                    end += 1
+                name = self.values.folded(self.tokens[at + 1 : end])
+                if self.text.text(end) == "]" and isinstance(name, str):
+                    known_one = roles_of(self.language, name, method=True) or any_named(
+                        self.language, name
+                    )
+                    if known_one is not None and HOLE not in name:
+                        before = self.tokens[at - 1]
+                        full = f"{before.text}.{name}" if before.kind == "name" else name
+                        start = at - 1 if before.kind == "name" else at
+                        dot = [] if before.kind == "name" else [Token("sign", ".")]
+                        self.tokens[start : end + 1] = [*dot, Token("name", full)]
+            at += 1
 
     def perl(self) -> None:
         """What only Perl has: here-documents that run, and files for `<>`."""
         for found in _RUN_DOCUMENT.finditer(self.code):
             self.use.script(known(found[2]))
         for at, token in enumerate(self.tokens):
-            if token.text in {"@ARGV", "*ARGV"} and self.ahead(at + 1) == "=":
+            ahead = [each.text for each in self.tokens[at + 1 : at + 6]]
+            if token.text in {"@ARGV", "*ARGV"} and "=" in ahead:
                 end = at
                 while end < len(self.tokens) and self.tokens[end].text != ";":
                     end += 1
@@ -206,35 +199,39 @@ class _Reading:
         bare = name.lstrip("$@%&")
         bare = self.aliases.get(bare, bare)
         after = self.tokens[at + 1] if at + 1 < len(self.tokens) else None
-        if after is not None and after.text == "=" and self.ahead(at + 2) != "=":
+        if after is not None and after.text == "=" and self.text.text(at + 2) not in {"=", ">", "~"}:
             self.assigned.add(bare)
-            value = self.folded(self.until(at + 2))
-            if isinstance(value, str):
-                self.names[bare] = value
+            self.assign(at + 2, bare)
+        last = PARTS.split(bare)[-1]
+        if self.indirect(at, bare, last):
+            return
         reason = self.language.words.get(name) or self.language.words.get(bare)
         if reason:
             self.word(at, reason)
+            self.evaluated(at, bare)
             return
-        last = re.split(r"\.|::|->|\\", bare)[-1]
-        roles = self.language.calls.get(bare)
-        if roles is None and (last != bare or self.before(at) in {".", ")", ":"}):
-            roles = self.language.calls.get(f".{last}") or self.language.calls.get(last)
+        method = self.text.text(at - 1) in {".", ")", ":", "&"}
+        roles = roles_of(self.language, bare, method=method)
         called = after is not None and after.text == "("
         if roles is not None and not called and not self.language.bare_calls:
+            if self.text.text(at + 1) not in {":", "}", ",", "="}:
+                self.unsure.note(roles, None)
             return
+        if called:
+            self.evaluated(at, bare)
         if roles is None:
-            first = re.split(r"\.|::|->|\\", bare)[0]
+            first = PARTS.split(bare)[0]
             known_name = (
                 name[0] in "$@%"
                 or bare in self.language.plain
                 or first in self.language.plain
                 or last in self.language.plain
                 or first in self.assigned
-                or self.before(at) in {"function", "def", "sub", "local", "my", "->", ".", "|", "?"}
+                or self.text.text(at - 1) in {"function", "def", "sub", "local", "my", "->", ".", "|", "?"}
             )
             if called and (last not in self.language.plain or last in _LOADS):
-                texts = (each for each in self.arguments(at + 1)[0] if type(each) is str)
-                if last not in _OF_TEXTS:
+                texts = (each for each in self.values.arguments(at + 1)[0] if type(each) is str)
+                if last not in OF_TEXTS:
                     doubtful(self.use, texts, "")
             if not known_name and (called or self.language.name == "perl"):
                 self.doubt()
@@ -245,15 +242,16 @@ class _Reading:
             roles = roles[1:]
             if not roles:
                 return
-        values, named = self.arguments(at + 1)
+        values, named = self.values.arguments(at + 1)
         if roles[0] == "connect" and any(
-            each.text in {"exec", "system", "fdopen", "spawn", "dup2", "proc_open", "popen"}
+            each.text in _STARTS
             or each.text.endswith((".exec", ".execute", ".spawn", "->fdopen"))
             for each in self.tokens
         ):
             self.use.emit(Act.REMOTE_SHELL, "hands a shell to the network")
         if roles[0] == "handle":
             values, roles = self.handle(values), ("open",)
+        self.unsure.note(roles, values)
         call_roles(self.use, roles, None, values, named)
 
     def handle(self, values: Sequence[object]) -> list[object]:
@@ -270,6 +268,11 @@ class _Reading:
         """A name that reveals the environment, unless it asks for one variable of no interest."""
         if reason != "environment":
             self.use.unknown(reason)
+            if reason == _LOAD_REASON:
+                values, _ = self.values.arguments(at + 1)
+                for each in values[:1]:
+                    if isinstance(each, str):
+                        self.use.emit(Act.READ, IN_DOUBT, known(each))
             return
         following = list(self.tokens[at + 1 : at + 4])
         for each in following[:2]:
@@ -288,88 +291,3 @@ class _Reading:
         if name.startswith("process.env.") and not secret_name(name.rpartition(".")[2]):
             return
         self.use.emit(Act.REVEAL, "prints the environment, which may hold secrets")
-
-    def ahead(self, at: int) -> str:
-        """The text of a token."""
-        return self.tokens[at].text if at < len(self.tokens) else ""
-
-    def before(self, at: int) -> str:
-        """The text of the token before."""
-        return self.tokens[at - 1].text if at else ""
-
-    def until(self, at: int) -> list[_Token]:
-        """The tokens up to the end of an expression."""
-        end = at
-        while end < len(self.tokens) and self.tokens[end].text not in {";", ")", "}", "]"}:
-            end += 1
-        return self.tokens[at:end]
-
-    def arguments(self, at: int) -> tuple[list[object], dict[str, object]]:
-        """The arguments behind a call's name, each folded if it is a constant."""
-        paren = self.ahead(at) == "("
-        at += paren
-        groups: list[list[_Token]] = [[]]
-        depth = 0
-        while at < len(self.tokens):
-            text = self.tokens[at].text
-            if text in {"(", "[", "{"}:
-                depth += 1
-            elif text in {")", "]", "}"}:
-                if depth == 0:
-                    break
-                depth -= 1
-            elif depth == 0 and (
-                text == ";" or (not paren and text in {"if", "unless", "and", "or"})
-            ):
-                break
-            if text == "," and depth == 0:
-                groups.append([])
-            else:
-                groups[-1].append(self.tokens[at])
-            at += 1
-        named: dict[str, object] = {
-            name.text: value.value
-            for group in groups
-            for name, colon, value in zip(group, group[1:], group[2:], strict=False)
-            if colon.text == ":" and value.value is not None
-        }
-        return [self.folded(each) for each in groups if each], named
-
-    def list_inside(self, tokens: Sequence[_Token]) -> object:
-        """The list that an object holds (`{args: ["-rf", "/"]}`)."""
-        depth = 0
-        found: list[object] = []
-        for each in tokens:
-            depth += (each.text == "[") - (each.text == "]")
-            if depth and each.value is not None:
-                found.append(each.value)
-        return found or None
-
-    def folded(self, tokens: Sequence[_Token]) -> object:  # noqa: C901 - a case a kind
-        """A text with holes, a list of such, or None."""
-        if not tokens:
-            return None
-        home = next((at for at, each in enumerate(tokens) if each.text.endswith("homedir")), None)
-        if home is not None:
-            return self.use.look.home + "".join(each.value or "" for each in tokens[home + 1 :])
-        if tokens[0].text == "{":
-            return self.list_inside(tokens)
-        if tokens[0].text == "[" and tokens[-1].text in {"]", "}"}:
-            return [each.value for each in tokens if each.value is not None]
-        pieces = []
-        for each in tokens:
-            if each.value is not None:
-                pieces.append(each.value)
-            elif each.kind == "name" and each.text.lstrip("$@%&") in self.names:
-                pieces.append(self.names[each.text.lstrip("$@%&")])
-            elif each.text not in _JOINS:
-                pieces.append(HOLE)
-        if tokens[-1].kind == "number" and tokens[-1].text.isdigit():
-            sign = [each.text for each in tokens[:-1]]
-            if sign in ([], ["-"]):
-                return int(tokens[-1].text) * (-1 if sign else 1)
-        text = "".join(pieces)
-        return text if text.strip(HOLE) else None
-
-
-__all__ = ["known", "other_code"]

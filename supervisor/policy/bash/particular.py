@@ -5,7 +5,7 @@ from typing import Final
 
 from supervisor.policy.bash.apply import apply
 from supervisor.policy.bash.effect import Act
-from supervisor.policy.bash.files import arrive
+from supervisor.policy.bash.files import arrive, is_stream
 from supervisor.policy.bash.places import join
 from supervisor.policy.bash.roles import option_values, play_as
 from supervisor.policy.bash.use import IN_DOUBT, Use
@@ -178,6 +178,10 @@ def cmake(use: Use) -> None:
     texts = [each.texts[0].text for each in use.argv]
     if "-E" not in texts[:2]:
         apply(use)
+        stdin = use.invocation.stdin
+        scripts = option_values(use, "script")
+        if stdin is not None and any(is_stream(each) for each in scripts):
+            play_as(use, "code", stdin.text, "cmake")
         return
     tool = _CMAKE_TOOLS.get(texts[2]) if len(texts) > 2 else None  # noqa: PLR2004 - cmake -E TOOL
     if tool is not None:

@@ -26,6 +26,8 @@ _OF_TEXTS: Final = frozenset(
     error exception partition rpartition add_argument isin print log""".split()  # noqa: SIM905
 )
 """Methods that take a text as a text, never as a file."""
+_RUNS: Final = frozenset({"shell", "process", "words"})
+_FLOWS: Final = frozenset({"open", "read", "edit"}) | _RUNS
 _LOOSE: Final = frozenset({"exec", "eval", "compile", "__import__", "getattr", "setattr"})
 
 
@@ -35,7 +37,9 @@ def python_code(use: Use, code: str) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # odd literals in the code are no concern of ours
             tree = ast.parse(code.replace(HOLE, "_untold_"))
-        _Walk(use).block(tree.body)
+        walk = _Walk(use)
+        walk.block(tree.body)
+        walk.flow(tree)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         use.unknown(_CANT)
         for found in _MAGIC.finditer(code):
@@ -58,7 +62,9 @@ class _Walk:
     def __init__(self, use: Use) -> None:
         self.use = use
         self.language = use.look.table.languages["python"]
-        self.fold = Folder(use.look.home)
+        self.fold = Folder(use.look.home, self.language.calls)
+        self.untold: set[str] = set()
+        """The roles of calls that get what can't be told."""
         self.defined: set[str] = set()
         self.doubts: set[str] = set()
         self.connects = False
@@ -71,6 +77,27 @@ class _Walk:
                 self.defined.add(each.name)
         for each in body:
             self.statement(each)
+
+    def flow(self, tree: ast.Module) -> None:
+        """Where calls get what can't be told, texts that aren't just printed or compared."""
+        if not self.untold:
+            return
+        quiet: set[int] = set()
+        for node in ast.walk(tree):
+            last = node.func if isinstance(node, ast.Call) else None
+            name = getattr(last, "attr", getattr(last, "id", ""))
+            if isinstance(node, ast.Compare):
+                quiet.update(id(each) for each in ast.walk(node))
+            elif isinstance(node, ast.Call) and name in _OF_TEXTS:
+                quiet.update(id(each) for each in node.args)
+        texts = [
+            node.value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in quiet
+        ]
+        doubtful(self.use, texts, "system" if self.untold & _RUNS else "")
 
     def statement(self, node: ast.stmt) -> None:  # noqa: C901, PLR0912 - one case a kind
         """One statement with all in it."""
@@ -297,6 +324,8 @@ class _Walk:
         values = [self.fold(each) for each in node.args]
         named = {each.arg: self.fold(each.value) for each in node.keywords if each.arg}
         call_roles(self.use, roles, own, values, named)
+        if roles[0] in _FLOWS and (not values or values[0] is None) and not named:
+            self.untold.add(roles[0])
         if not name.startswith(".") and not values and named:
             call_roles(self.use, roles, own, list(named.values())[:1], named)
 

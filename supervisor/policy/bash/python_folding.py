@@ -3,6 +3,7 @@
 import ast
 import base64
 import binascii
+from collections.abc import Container
 from typing import Final
 
 from supervisor.policy.bash.roles_of_code import Glob
@@ -15,10 +16,12 @@ LONGEST: Final = 4_096
 class Folder:
     """Names with constant values, and other names of modules and functions."""
 
-    def __init__(self, home: str) -> None:
+    def __init__(self, home: str, functions: Container[str] = frozenset()) -> None:
+        """`functions` are the names that mean something by themselves, as `open` does."""
         self.names: dict[str, object] = {}
         self.aliases: dict[str, str] = {}
         self.home = home
+        self.functions = functions
 
     def alias(self, name: str, dotted: str) -> None:
         """Another name of a module or function."""
@@ -31,7 +34,7 @@ class Folder:
         self.names.pop(name, None)
         if folded is not None:
             self.names[name] = folded
-        elif dotted is not None and self.is_module(dotted):
+        elif dotted is not None and (self.is_module(dotted) or dotted in self.functions):
             self.aliases[name] = dotted
 
     def is_module(self, dotted: str) -> bool:

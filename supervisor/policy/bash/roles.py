@@ -18,7 +18,7 @@ Handler = Callable[[Use, Value], None]
 _MOST_JOINED: Final = 64
 _MOST_LISTED: Final = 512
 _LONGEST_DOUBT: Final = 512
-_PARTS: Final = re.compile(r"[=@,:]+")
+_PARTS: Final = re.compile(r"[=@,:#]+")
 _ADDRESS: Final = re.compile(r"\b(?!file:)[A-Za-z][\w+.-]*://[^\s,]*")
 _SUBSTITUTION: Final = re.compile(
     r"(?:flags=\w+;)?s?(?P<mark>[^\w\s])(?:(?!(?P=mark)).)*(?P=mark)(?P<put>(?:(?!(?P=mark)).)*)"
@@ -68,7 +68,7 @@ def _doubt(use: Use, value: Value) -> None:
             use.emit(Act.READ, IN_DOUBT, target)
             if len(value.texts) > 1 or "::" in text:
                 return
-        if len(text) <= _LONGEST_DOUBT and any(sign in text for sign in "=@,:"):
+        if len(text) <= _LONGEST_DOUBT and any(sign in text for sign in "=@,:#"):
             for piece in _PARTS.split(_ADDRESS.sub("", text) if "://" in text else text):
                 if looks_like_path(piece):
                     use.emit(Act.READ, IN_DOUBT, known(piece))
@@ -125,6 +125,10 @@ def _source(use: Use, value: Value) -> None:
     if use.invocation.builtin and is_stream(value):
         return
     files.read(use, value)
+    given = substituted(use, value) or (use.invocation.stdin if is_stream(value) else None)
+    language = next((tag[3:] for tag in use.tags if tag.startswith("in:")), "")
+    if given is not None and language and any(each.text.strip(HOLE) for each in given.text.texts):
+        run_code(use, language, given.text)
     text = use.look.kept.of(join(use.cwd, value)) if use.invocation.builtin else None
     if text is None or not text.known:
         use.unknown("takes orders from a file that isn't read here")
@@ -157,6 +161,12 @@ def _page(use: Use, value: Value) -> None:
         use.emit(Act.READ, IN_DOUBT, value)
     if text.startswith(("/", "./", "../", "~", "file:")) or "://" in text or HOLE in text:
         network.url(use, value)
+
+
+def _upload(use: Use, value: Value) -> None:
+    for each in value.texts:
+        for piece in each.text.strip("{}").split(","):
+            files.read(use, known(piece) if piece != each.text else Value((each,)))
 
 
 def _items(use: Use, value: Value) -> None:
@@ -218,6 +228,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "to": files.lone_destination,
     "tree": files.tree,
     "tty": _typed,
+    "upload": _upload,
     "url": network.url,
     "wipe": files.wipe,
     "write": files.write,

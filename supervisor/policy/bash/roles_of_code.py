@@ -148,4 +148,6 @@ def _process(use: Use, given: object, rest: Sequence[object]) -> None:
     if words is None:
         use.script(_value(given))
     elif words:
+        if words[1:2] == ["-c"] and not (isinstance(words[0], str) and words[0].strip(HOLE)):
+            words = ["sh", *words[1:]]  # some shell
         use.start([_value(each) for each in words])

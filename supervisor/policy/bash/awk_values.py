@@ -1,0 +1,82 @@
+"""Values in awk's programs: variables, the fields of a line that is known, texts put together."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from supervisor.policy.bash.use import Use
+from supervisor.policy.bash.value import HOLE
+
+Words = Sequence[tuple[str, str]]
+"""The kinds and texts of a program's tokens."""
+
+_ENDS: Final = frozenset({";", "\n", "}"})
+_ASSIGNED: Final = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+
+
+def variables(use: Use) -> dict[str, str]:
+    """What `-v NAME=VALUE` and operands like it set."""
+    given = [value for option, value in use.parsed.values if "assigned" in option.tags]
+    found: dict[str, str] = {}
+    for each in (*given, *use.parsed.operands[1:]):
+        set_one = _ASSIGNED.fullmatch(each.only or "")
+        if set_one:
+            found[set_one[1]] = set_one[2]
+    return found
+
+
+def expression(
+    tokens: Words, at: int, names: Mapping[str, str], record: str | None = None
+) -> str:
+    """A text with holes: what stands there, up to the end of the expression."""
+    end, depth = at, 0
+    while end < len(tokens):
+        kind, text = tokens[end]
+        if kind == "sign" and text == "(":
+            depth += 1
+        elif kind == "sign" and text == ")":
+            if depth <= 1:
+                break
+            depth -= 1
+        elif kind != "text" and (text in _ENDS or (text in {"|", ">", "<"} and not depth)):
+            break
+        end += 1
+    return "".join(_pieces(tokens, at, end, names, record)) or HOLE
+
+
+def printed(
+    tokens: Words, start: int, end: int, names: Mapping[str, str], record: str | None
+) -> str:
+    """What `print` with these tokens prints; the line itself without any."""
+    if start >= end:
+        return HOLE if record is None else record
+    return "".join(_pieces(tokens, start, end, names, record)) or HOLE
+
+
+def _pieces(
+    tokens: Words, start: int, end: int, names: Mapping[str, str], record: str | None
+) -> list[str]:
+    pieces = []
+    at = start
+    while at < end:
+        kind, text = tokens[at]
+        if kind == "text":
+            pieces.append(text)
+        elif text == "$" and at + 1 < end and tokens[at + 1][0] == "number":
+            pieces.append(_field(record, tokens[at + 1][1]))
+            at += 1
+        elif kind == "sign" and text == ",":
+            pieces.append(" ")
+        elif not (kind == "sign" and text in "()"):
+            pieces.append(names.get(text, HOLE))
+        at += 1
+    return pieces
+
+
+def _field(record: str | None, number: str) -> str:
+    if record is None or not number.isdigit():
+        return HOLE
+    if number == "0":
+        return record
+    fields = record.split()
+    return fields[int(number) - 1] if int(number) <= len(fields) else ""

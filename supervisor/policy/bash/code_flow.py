@@ -1,0 +1,159 @@
+"""Where values and functions go in code: other names of functions, and texts that reach a call.
+
+A call that reads a file, or runs a program, may get its argument through a variable, a loop, a
+function of the code's own. Then each text in the code may be it, unless it is only printed or
+compared.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from supervisor.policy.bash.code_tokens import Tokens
+from supervisor.policy.bash.literals import doubtful
+from supervisor.policy.bash.table import Language
+from supervisor.policy.bash.use import Use
+from supervisor.policy.bash.value import HOLE
+
+PARTS: Final = re.compile(r"\.|::|->|\\")
+OF_TEXTS: Final = frozenset(
+    """startsWith endsWith start_with end_with add has get set equals append push add_to sub gsub
+    contains isEqual includes indexOf Set print puts p pp say echo printf log error warn info debug
+    cat message writeln println display inspect dump stringify json_encode test match split replace
+    grep reject throw Error die raise""".split()  # noqa: SIM905
+)
+"""Calls that take a text as a text, never as a file."""
+_FILES: Final = frozenset({"read", "open", "handle", "edit", "move", "delete", "write", "mode"})
+_RUNS: Final = frozenset({"shell", "process", "words"})
+_TAKEN_APART: Final = re.compile(r"\{([^{}]*)\}\s*=\s*(?:await\s+)?(?:require|import)\b")
+_IMPORTED: Final = re.compile(r"\bimport\s*\{([^{}]*)\}\s*from\b")
+_RENAMED: Final = re.compile(r"(\w+)\s*:\s*(\w+)")
+_AS: Final = re.compile(r"(\w+)\s+as\s+(\w+)")
+_WRAPS: Final = frozenset({"promisify", "method", "bind", "partial", "curry"})
+_COMPARES: Final = frozenset({"eq", "ne", "in", "instanceof", "when", "case"})
+
+
+def renamed(code: str) -> dict[str, str]:
+    """New names of functions that are taken out of a module: `{exec: e} = require(…)`."""
+    pairs = [
+        pair for found in _TAKEN_APART.finditer(code) for pair in _RENAMED.findall(found[1])
+    ] + [pair for found in _IMPORTED.finditer(code) for pair in _AS.findall(found[1])]
+    return {alias: name for name, alias in pairs}
+
+
+def roles_of(language: Language, name: str, *, method: bool) -> tuple[str, ...] | None:
+    """The roles of a call's arguments by its full name, or as a method by the end of its name."""
+    roles = language.calls.get(name)
+    last = PARTS.split(name)[-1]
+    if roles is None and (last != name or method):
+        roles = language.calls.get(f".{last}") or language.calls.get(last)
+    return roles
+
+
+def any_named(language: Language, name: str) -> tuple[str, ...] | None:
+    """The roles of a function by its last name alone, as `method(:read)` gives it."""
+    roles = language.calls.get(name) or language.calls.get(f".{name}")
+    if roles is None:
+        ends = (f".{name}", f"::{name}")
+        roles = next((each for key, each in language.calls.items() if key.endswith(ends)), None)
+    return roles
+
+
+def function_meant(language: Language, tokens: Tokens, at: int) -> str | None:
+    """The known function that an expression is (not its result): `cp.exec`, `promisify(exec)`."""
+    every = tokens.all
+    last: str | None = None
+    while at < len(every):
+        each = every[at]
+        if each.kind == "name":
+            if last is not None and tokens.text(at - 1) not in {".", ")"}:
+                break
+            last = each.text
+            at += 1
+        elif each.text == "(":
+            end = _closing(tokens, at)
+            inner = every[end - 1] if end > at + 1 else None
+            wraps = last is not None and PARTS.split(last)[-1] in _WRAPS
+            if wraps and inner is not None:
+                name = inner.text if inner.kind == "name" else inner.value or ""
+                return name if any_named(language, PARTS.split(name)[-1]) else None
+            at = end + 1
+            if tokens.text(at) not in {".", "["}:
+                return None
+        elif each.text == "[":
+            end = _closing(tokens, at)
+            last = "".join(one.value or "" for one in every[at + 1 : end]) or None
+            at = end + 1
+        elif each.text in {".", "\\", "&", ":"} and (last is None or each.text == "."):
+            at += 1
+        else:
+            break
+    if last is None or tokens.text(at) == "(":
+        return None
+    name = last.lstrip("\\&$@")
+    known = roles_of(language, name, method=True) or any_named(language, PARTS.split(name)[-1])
+    return name if known else None
+
+
+def _closing(tokens: Tokens, at: int) -> int:
+    depth = 0
+    for place in range(at, len(tokens.all)):
+        text = tokens.all[place].text
+        depth += (text in {"(", "[", "{"}) - (text in {")", "]", "}"})
+        if depth == 0:
+            return place
+    return len(tokens.all) - 1
+
+
+class Unsure:
+    """Calls that get what can't be told, and the texts of the code that may be it."""
+
+    def __init__(self) -> None:
+        self._files = False
+        self._runs = False
+
+    def note(self, roles: Iterable[str], values: list[object] | None) -> None:
+        """A call with its arguments; None where the function itself is handed on."""
+        kind = next((each.lstrip(".").rstrip("*?") for each in roles), "")
+        if values is None or not values or _untold(values[0]):
+            self._files = self._files or kind in _FILES
+            self._runs = self._runs or kind in _RUNS
+
+    def tell(self, use: Use, tokens: Tokens, more: Mapping[str, str]) -> None:
+        """What the texts of the code may be for these calls."""
+        if not (self._files or self._runs):
+            return
+        texts: list[str] = []
+        joins = False
+        for at, each in enumerate(tokens.all):
+            if each.value and each.kind not in {"number", "tick"} and not _is_quiet(tokens, at):
+                if joins and texts:
+                    texts[-1] += each.value
+                else:
+                    texts.append(each.value)
+                joins = False
+            else:
+                joins = each.text in {"+", "."}
+        doubtful(use, [*texts, *more.values()], "system" if self._runs else "")
+
+
+def _untold(value: object) -> bool:
+    if isinstance(value, list):
+        return not value or any(_untold(each) for each in value)
+    return value is None or (isinstance(value, str) and not value.strip(HOLE))
+
+
+def _is_quiet(tokens: Tokens, at: int) -> bool:
+    """Whether a text is only printed, compared or looked for."""
+    before, after = tokens.text(at - 1), tokens.text(at + 1)
+    if before in _COMPARES or (before == "=" and tokens.text(at - 2) in {"=", "!"}):
+        return True
+    if (after in {"=", "!"} and tokens.text(at + 2) == "=") or after in _COMPARES:
+        return True
+    place = at - 1
+    while place >= 0 and (
+        tokens.text(place) in {"(", "[", ","} or tokens.all[place].value is not None
+    ):
+        place -= 1
+    name = tokens.text(place)
+    return place >= 0 and PARTS.split(name)[-1] in OF_TEXTS

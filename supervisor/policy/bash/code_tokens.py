@@ -1,0 +1,151 @@
+"""Code of Perl, Ruby, JavaScript, PHP, Lua and the like → its tokens, with what texts hold."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from supervisor.policy.bash.table import Language
+from supervisor.policy.bash.value import HOLE
+
+_TOKEN: Final = re.compile(
+    r"""(?P<space>\s+)
+    |(?P<comment>\#(?![{])[^\n]*|//[^\n]*|--[^\n]*|/\*.*?\*/)
+    |(?P<raw>'(?:[^'\\]|\\.)*')
+    |(?P<text>"(?:[^"\\]|\\.)*")
+    |(?P<tick>`(?:[^`\\]|\\.)*`)
+    |(?P<quoted>(?:%[qQwWx]|\bq[qxw]?)\s*(?:\{[^}]*\}|\([^)]*\)|\[[^\]]*\]|/[^/]*/|\|[^|]*\||![^!]*!))
+    |(?P<name>(?:[$@%&]+\^?)?[A-Za-z_]\w*(?:(?:\.|::|->|\\)[A-Za-z_]\w*)*[!?]?)
+    |(?P<number>\d[\w.]*)
+    |(?P<odd>\$[^\sA-Za-z`])
+    |(?P<sign>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_REGEX: Final = re.compile(r"/(?:[^/\\\n]|\\.)+/[a-z]*")
+_QUOTE_LIKE: Final = re.compile(
+    r"(?:s|tr|y)(?P<mark>[/|#!,])(?:(?!(?P=mark))[^\\]|\\.)*(?P=mark)"
+    r"(?P<put>(?:(?!(?P=mark))[^\\]|\\.)*)(?P=mark)(?P<flags>[a-z]*)"
+    r"|(?:m|qr)(?P<other>[/|#!,])(?:(?!(?P=other))[^\\]|\\.)*(?P=other)[a-z]*",
+    re.DOTALL,
+)
+"""Perl's and Ruby's `s/FIND/PUT/flags`, `tr/a/b/`, `m/FIND/`."""
+_BEFORE_REGEX: Final = frozenset(
+    {"if", "unless", "and", "or", "not", "split", "grep", "return", "when", "while", "until"}
+)
+_HOLDS: Final = re.compile(r"\$\{?(\w+)\}?|#\{[^}]*\}|@\w+")
+_HOME: Final = re.compile(
+    r"\$ENV\{['\"]?HOME['\"]?\}|#\{ENV\[['\"]HOME['\"]\]\}|\$\{process\.env\.HOME\}"
+)
+_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "e": "\x1b"}
+_MOST_TOKENS: Final = 8_000
+_REFERS: Final = re.compile(r"[$#@]")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token; `value` is what it holds as a text, with holes for what isn't known."""
+
+    kind: str
+    text: str
+    value: str | None = None
+
+
+class Tokens:
+    """The tokens of a piece of code, in one of the table's languages."""
+
+    def __init__(self, language: Language, code: str, home: str, inner: Callable[[str], None]) -> None:
+        """Parts `code`; `inner` is told of code that stands in a regular expression (`s///e`)."""
+        self.language = language
+        self.home = home
+        self.inner = inner
+        self.names: dict[str, str] = {}
+        self.all: list[Token] = []
+        self.whole = True
+        """Whether all of the code was parted."""
+        self._scan(code)
+
+    def _scan(self, code: str) -> None:
+        """The tokens; a text's value is what it holds, with holes for what is put into it."""
+        at = 0
+        while at < len(code) and len(self.all) < _MOST_TOKENS:
+            found = self._pattern(code, at)
+            if found is not None:
+                self.all.append(Token("raw", "''", ""))
+                at = found.end()
+                continue
+            found = _TOKEN.match(code, at)
+            if found is None:
+                break
+            kind, text = str(found.lastgroup), found[0]
+            if kind == "comment" and not text.startswith((*self.language.comment, "/*")):
+                text, kind = text[0], "sign"
+            at += len(text)
+            if kind not in {"space", "comment"}:
+                self.all.append(Token(kind, text, self._value(kind, text)))
+        self.whole = at >= len(code)
+
+    def _pattern(self, code: str, at: int) -> "re.Match[str] | None":
+        """A regular expression that starts here; what it puts in may be code (`s///e`)."""
+        last = self.all[-1] if self.all else None
+        if code[at] == "/":
+            operand = last is not None and (
+                last.text in {")", "]", "}"}
+                or (last.kind != "sign" and last.text not in _BEFORE_REGEX)
+            )
+            return None if operand else _REGEX.match(code, at)
+        if code[at] in "stymq" and self.language.bare_calls and not code[at - 1 : at].isalnum():
+            found = _QUOTE_LIKE.match(code, at)
+            if found is not None and "e" in (found["flags"] or ""):
+                self.inner(found["put"])
+            return found
+        return None
+
+    def _value(self, kind: str, text: str) -> str | None:
+        """What a token holds as a text."""
+        if kind == "raw":
+            return text[1:-1].replace("\\'", "'").replace("\\\\", "\\")
+        if kind in {"text", "tick"}:
+            return self._filled(text[1:-1])
+        if kind == "quoted":
+            body = text[
+                text.find(
+                    text[-1] if text[-1] in "/|!" else {"}": "{", ")": "(", "]": "["}[text[-1]]
+                )
+                + 1 : -1
+            ]
+            return body if text[:2] in {"q(", "q{", "%q", "%w"} else self._filled(body)
+        return text if kind == "number" else None
+
+    def _filled(self, text: str) -> str:
+        """A text with its escapes decoded and what it refers to put in, as far as it is known."""
+        text = _HOME.sub(lambda _: self.home, text)
+        text = re.sub(
+            r"\\(x[0-9a-fA-F]{2}|.)",
+            lambda m: chr(int(m[1][1:], 16)) if len(m[1]) > 1 else _ESCAPES.get(m[1], m[1]),
+            text,
+            flags=re.DOTALL,
+        )
+        if self.language.name in {"perl", "php", "ruby", "tcl", "javascript"}:
+            text = _HOLDS.sub(self._held, text)
+        return text
+
+    def _held(self, found: "re.Match[str]") -> str:
+        """What a variable in a text holds."""
+        whole = found[0]
+        if self.language.name == "javascript" and not whole.startswith("${"):
+            return whole
+        if self.language.name == "ruby" and not whole.startswith("#"):
+            return whole
+        return self.names.get(found[1] or "", HOLE)
+
+    def learn(self, name: str, text: str, at: int) -> None:
+        """From token `at` on, a variable of this name holds the text."""
+        self.names[name] = text
+        for place in range(at, len(self.all)):
+            each = self.all[place]
+            if each.kind in {"text", "tick", "quoted"} and _REFERS.search(each.text):
+                self.all[place] = Token(each.kind, each.text, self._value(each.kind, each.text))
+
+    def text(self, at: int) -> str:
+        """The text of a token, empty where there is none."""
+        return self.all[at].text if 0 <= at < len(self.all) else ""

@@ -1,0 +1,176 @@
+"""Tokens of code → values: texts with holes, lists of such, numbers; None where nothing is known."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from supervisor.policy.bash.code_tokens import Token, Tokens
+from supervisor.policy.bash.value import HOLE
+
+_JOINS: Final = frozenset("+.,~")
+_OPEN: Final = frozenset("([{")
+_CLOSE: Final = frozenset(")]}")
+_SIGILS: Final = "$@%&"
+_ENDS: Final = frozenset({"if", "unless", "and", "or"})
+_WORDS: Final = ("%w", "qw", "%i")
+
+
+class Values:
+    """What expressions of some code are, as far as constants tell."""
+
+    def __init__(self, tokens: Tokens) -> None:
+        self.tokens = tokens
+        self.lists: dict[str, list[object]] = {}
+
+    def until(self, at: int) -> list[Token]:
+        """The tokens up to the end of an expression."""
+        depth = 0
+        end = at
+        every = self.tokens.all
+        while end < len(every):
+            text = every[end].text
+            if every[end].kind == "sign":
+                depth += (text in _OPEN) - (text in _CLOSE)
+                if depth < 0 or (text == ";" and depth == 0):
+                    break
+            end += 1
+        return every[at:end]
+
+    def arguments(self, at: int) -> tuple[list[object], dict[str, object]]:
+        """The arguments behind a call's name, each folded if it is a constant."""
+        groups = [each for each in self.groups(at) if each]
+        named: dict[str, object] = {
+            name.text: value.value
+            for group in groups
+            for name, colon, value in zip(group, group[1:], group[2:], strict=False)
+            if colon.text == ":" and value.value is not None
+        }
+        values: list[object] = []
+        for each in groups:
+            whole = self._list_of(each) if len(each) == 1 and each[0].text[:1] == "@" else None
+            if whole is not None:
+                values.extend(whole)
+            else:
+                values.append(self.folded(each))
+        return values, named
+
+    def groups(self, at: int) -> list[list[Token]]:
+        """The tokens of each argument."""
+        tokens = self.tokens.all
+        paren = self.tokens.text(at) == "("
+        at += paren
+        groups: list[list[Token]] = [[]]
+        depth = 0
+        while at < len(tokens):
+            text = tokens[at].text
+            if text in _OPEN:
+                depth += 1
+            elif text in _CLOSE:
+                if depth == 0:
+                    break
+                depth -= 1
+            elif depth == 0 and (text == ";" or (not paren and text in _ENDS)):
+                break
+            if text == "," and depth == 0:
+                groups.append([])
+            else:
+                groups[-1].append(tokens[at])
+            at += 1
+        return groups
+
+    def _list_of(self, tokens: Sequence[Token]) -> list[object] | None:
+        return self.lists.get(tokens[0].text.lstrip(_SIGILS)) if tokens else None
+
+    def listed(self, tokens: Sequence[Token]) -> list[object] | None:
+        """The list that stands there: `("a", "b")`, `["a", "b"]`, `qw(a b)`."""
+        if not tokens:
+            return None
+        first = tokens[0]
+        if first.kind == "quoted" and first.text[:2] in _WORDS:
+            return list((first.value or "").split())
+        if first.text in {"(", "["} and _encloses(tokens):
+            found: list[object] = []
+            for group in _parted(tokens[1:-1]):
+                found.append(self.folded(group))
+            return found
+        return None
+
+    def _inside(self, tokens: Sequence[Token]) -> object:
+        """The list that an object holds (`{args: ["-rf", "/"]}`)."""
+        depth = 0
+        found: list[object] = []
+        for each in tokens:
+            depth += (each.text == "[") - (each.text == "]")
+            if depth and each.value is not None:
+                found.append(each.value)
+        return found or None
+
+    def folded(self, tokens: Sequence[Token]) -> object:  # noqa: C901, PLR0911 - a case a kind
+        """A text with holes, a list of such, or None."""
+        if not tokens:
+            return None
+        home = next((at for at, each in enumerate(tokens) if each.text.endswith("homedir")), None)
+        if home is not None:
+            return self.tokens.home + "".join(each.value or "" for each in tokens[home + 1 :])
+        if tokens[0].text == "{":
+            return self._inside(tokens)
+        joined = self._joined(tokens)
+        if joined is not None:
+            return joined
+        if tokens[0].text == "[" and tokens[-1].text in {"]", "}"}:
+            return [each.value for each in tokens if each.value is not None]
+        if len(tokens) == 1 and tokens[0].kind == "name":
+            whole = self._list_of(tokens)
+            if whole is not None:
+                return whole
+        names = self.tokens.names
+        pieces = []
+        for each in tokens:
+            if each.value is not None:
+                pieces.append(each.value)
+            elif each.kind == "name" and each.text.lstrip(_SIGILS) in names:
+                pieces.append(names[each.text.lstrip(_SIGILS)])
+            elif each.text not in _JOINS:
+                pieces.append(HOLE)
+        if tokens[-1].kind == "number" and tokens[-1].text.isdigit():
+            sign = [each.text for each in tokens[:-1]]
+            if sign in ([], ["-"]):
+                return int(tokens[-1].text) * (-1 if sign else 1)
+        text = "".join(pieces)
+        return text if text.strip(HOLE) else None
+
+    def _joined(self, tokens: Sequence[Token]) -> str | None:
+        """`["sudo", "id"].join(" ")`."""
+        at = next((at for at, each in enumerate(tokens) if each.text == "]"), None)
+        if tokens[0].text != "[" or at is None:
+            return None
+        names = [each.text for each in tokens[at + 1 :] if each.kind == "name"]
+        if names != ["join"]:
+            return None
+        mark = next((each.value for each in tokens[at + 1 :] if each.value is not None), "")
+        pieces = [self.folded(each) for each in _parted(tokens[1:at])]
+        return mark.join(each if isinstance(each, str) else HOLE for each in pieces)
+
+
+def _encloses(tokens: Sequence[Token]) -> bool:
+    """Whether the first bracket is closed by the last token."""
+    depth = 0
+    for at, each in enumerate(tokens):
+        if each.kind == "sign":
+            depth += (each.text in _OPEN) - (each.text in _CLOSE)
+        if depth == 0:
+            return at == len(tokens) - 1
+    return False
+
+
+def _parted(tokens: Sequence[Token]) -> list[list[Token]]:
+    """Tokens between commas."""
+    groups: list[list[Token]] = [[]]
+    depth = 0
+    for each in tokens:
+        if each.kind == "sign":
+            depth += (each.text in _OPEN) - (each.text in _CLOSE)
+        if each.text == "," and depth == 0:
+            groups.append([])
+        else:
+            groups[-1].append(each)
+    return [each for each in groups if each]
