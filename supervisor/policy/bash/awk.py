@@ -55,7 +55,7 @@ class _Program:
         """What the expression is that begins there."""
         return expression(self.tokens, at, self.names, self.record)
 
-    def run(self) -> None:  # noqa: C901, PLR0912 - one case a kind of word
+    def run(self) -> None:  # noqa: C901 - one case a kind of word
         """All that it does."""
         texts, kinds = self.texts, self.kinds
         began, deep = -1, 0

@@ -25,9 +25,7 @@ def variables(use: Use) -> dict[str, str]:
     return found
 
 
-def expression(
-    tokens: Words, at: int, names: Mapping[str, str], record: str | None = None
-) -> str:
+def expression(tokens: Words, at: int, names: Mapping[str, str], record: str | None = None) -> str:
     """A text with holes: what stands there, up to the end of the expression."""
     end, depth = at, 0
     while end < len(tokens):

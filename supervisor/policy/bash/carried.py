@@ -33,7 +33,7 @@ _NAME: Final = re.compile(r"[#/:@]")
 
 
 def perhaps_carries(use: Use) -> None:
-    """A wrapper that isn't known (`wrap -n 5 rm -rf /`): what would be denied counts as if it ran."""
+    """A wrapper that isn't known (`wrap -n 5 rm -rf /`): what would be denied if it ran counts."""
     argv = use.argv
     texts = [each.texts[0].text for each in argv]
     starts = [at for at, text in enumerate(texts[:_MOST_SKIPPED]) if at and _dangerous(text)][:1]

@@ -53,7 +53,9 @@ class Token:
 class Tokens:
     """The tokens of a piece of code, in one of the table's languages."""
 
-    def __init__(self, language: Language, code: str, home: str, inner: Callable[[str], None]) -> None:
+    def __init__(
+        self, language: Language, code: str, home: str, inner: Callable[[str], None]
+    ) -> None:
         """Parts `code`; `inner` is told of code that stands in a regular expression (`s///e`)."""
         self.language = language
         self.home = home

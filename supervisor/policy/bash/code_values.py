@@ -1,4 +1,4 @@
-"""Tokens of code → values: texts with holes, lists of such, numbers; None where nothing is known."""
+"""Tokens of code → values: texts with holes, lists of such, numbers; None for what isn't known."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -88,10 +88,7 @@ class Values:
         if first.kind == "quoted" and first.text[:2] in _WORDS:
             return list((first.value or "").split())
         if first.text in {"(", "["} and _encloses(tokens):
-            found: list[object] = []
-            for group in _parted(tokens[1:-1]):
-                found.append(self.folded(group))
-            return found
+            return [self.folded(group) for group in _parted(tokens[1:-1])]
         return None
 
     def _inside(self, tokens: Sequence[Token]) -> object:
@@ -104,7 +101,7 @@ class Values:
                 found.append(each.value)
         return found or None
 
-    def folded(self, tokens: Sequence[Token]) -> object:  # noqa: C901, PLR0911 - a case a kind
+    def folded(self, tokens: Sequence[Token]) -> object:  # noqa: C901, PLR0911, PLR0912 - a case a kind
         """A text with holes, a list of such, or None."""
         if not tokens:
             return None

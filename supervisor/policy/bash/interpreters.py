@@ -81,7 +81,7 @@ def _fed(sources: tuple[str, ...]) -> str:
     return f"runs what {names} prints" if names else "runs text from its input that can't be told"
 
 
-def interpreter(use: Use) -> None:  # noqa: C901 - one case a place of the code
+def interpreter(use: Use) -> None:  # noqa: C901, PLR0912 - one case a place of the code
     """Code behind an option, a module, a file, or code from its input."""
     language = next((tag[3:] for tag in use.tags if tag.startswith("in:")), "")
     words = use.parsed.operands

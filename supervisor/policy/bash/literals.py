@@ -18,7 +18,8 @@ _RUNS: Final = re.compile(
 )
 """What code says that runs programs, whatever the language."""
 _WRITES: Final = re.compile(
-    r"writ|save|spit|dump|append|creat|put|copy|move|renam|delet|remov|unlink|truncat", re.IGNORECASE
+    r"writ|save|spit|dump|append|creat|put|copy|move|renam|delet|remov|unlink|truncat",
+    re.IGNORECASE,
 )
 """What code says that changes files."""
 _JOINED: Final = re.compile(r"([\"'])\s*(?:\+\+?|\.\.?|<>|~|&|\|\||\^)\s*\1")

@@ -17,7 +17,7 @@ _READS: Final = re.compile(
     r"|values|vars|body|env\b|from"
 )
 """Names of options whose value is likely to be a file that is read."""
-_PUTS: Final = re.compile(r"out|dest|prefix|root|install|save|export|dump|write|into")
+_PUTS: Final = re.compile(r"out|dest|prefix|root|install|save|export|write|into")
 """Names of options whose value is likely to be a place that is written."""
 _IN_PATHS: Final = frozenset("./~@")
 
@@ -130,15 +130,13 @@ def _option(command: Command, argv: Sequence[Value], at: int, parsed: Parsed, st
         return _next(option, argv, at, parsed)
     if equals and text[:2] != "--" and name[:2] not in command.options:
         parsed.doubts.append(cut(word, len(name) + 1))
-    if text[:2] not in command.options and not _IN_PATHS.isdisjoint(text[2:]):
+    elif text[:2] not in command.options and not _IN_PATHS.isdisjoint(text[2:]):
         parsed.doubts.append(cut(word, 2))
     return _bundle(command, argv, at, parsed)
 
 
-def _guess(
-    name: str, value: Value | None, argv: Sequence[Value], at: int, parsed: Parsed
-) -> None:
-    """An option that isn't known: its value is what stands behind `=`, else perhaps the next word."""
+def _guess(name: str, value: Value | None, argv: Sequence[Value], at: int, parsed: Parsed) -> None:
+    """An option that isn't known: its value stands behind `=`, or is perhaps the next word."""
     if any(each in name for each in _LEFT_OUT):
         return
     if value is not None:
@@ -147,7 +145,7 @@ def _guess(
         value = argv[at]
         if _READS.search(name):
             parsed.doubts.append(value)
-    if value is not None and _PUTS.search(name):
+    if value is not None and name[:2] == "--" and _PUTS.search(name):
         parsed.puts.append(value)
 
 

@@ -34,9 +34,7 @@ _EVALUATES: Final = re.compile(
     r"|loadstring|create_function|evaluate|compile\w*)$"
 )
 """Calls of code in a text."""
-_STARTS: Final = frozenset(
-    {"exec", "system", "fdopen", "spawn", "dup2", "proc_open", "popen"}
-)
+_STARTS: Final = frozenset({"exec", "system", "fdopen", "spawn", "dup2", "proc_open", "popen"})
 _LOAD_REASON: Final = "loads code"
 
 
@@ -85,7 +83,11 @@ class _Reading:
         loops = any(each.text in {"loop", "while", "for", "until"} for each in tokens)
         for at, token in enumerate(tokens):
             if token.kind == "tick" or (token.kind == "quoted" and token.text[:2] in {"%x", "qx"}):
-                if self.language.quote_runs or token.kind == "quoted" or self.text.text(at - 1) == "$":
+                if (
+                    self.language.quote_runs
+                    or token.kind == "quoted"
+                    or self.text.text(at - 1) == "$"
+                ):
                     call_roles(self.use, ("shell",), None, [token.value], {})
             elif token.kind == "name":
                 self.name(at, token.text, loops)
@@ -199,7 +201,11 @@ class _Reading:
         bare = name.lstrip("$@%&")
         bare = self.aliases.get(bare, bare)
         after = self.tokens[at + 1] if at + 1 < len(self.tokens) else None
-        if after is not None and after.text == "=" and self.text.text(at + 2) not in {"=", ">", "~"}:
+        if (
+            after is not None
+            and after.text == "="
+            and self.text.text(at + 2) not in {"=", ">", "~"}
+        ):
             self.assigned.add(bare)
             self.assign(at + 2, bare)
         last = PARTS.split(bare)[-1]
@@ -227,7 +233,8 @@ class _Reading:
                 or first in self.language.plain
                 or last in self.language.plain
                 or first in self.assigned
-                or self.text.text(at - 1) in {"function", "def", "sub", "local", "my", "->", ".", "|", "?"}
+                or self.text.text(at - 1)
+                in {"function", "def", "sub", "local", "my", "->", ".", "|", "?"}
             )
             if called and (last not in self.language.plain or last in _LOADS):
                 texts = (each for each in self.values.arguments(at + 1)[0] if type(each) is str)
@@ -244,8 +251,7 @@ class _Reading:
                 return
         values, named = self.values.arguments(at + 1)
         if roles[0] == "connect" and any(
-            each.text in _STARTS
-            or each.text.endswith((".exec", ".execute", ".spawn", "->fdopen"))
+            each.text in _STARTS or each.text.endswith((".exec", ".execute", ".spawn", "->fdopen"))
             for each in self.tokens
         ):
             self.use.emit(Act.REMOTE_SHELL, "hands a shell to the network")

@@ -109,9 +109,7 @@ def looks_like_path(text: str) -> bool:
     if "/" in text:
         return not text.startswith("-") and "," not in text
     stem, dot, ending = text.rpartition(".")
-    if text.startswith("id_"):
-        return True  # what keys of ssh are called
-    return bool(
+    return text.startswith("id_") or bool(  # as keys of ssh are called
         dot
         and stem
         and 1 <= len(ending) <= _LONGEST_ENDING

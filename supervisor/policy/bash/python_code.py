@@ -7,6 +7,7 @@ from typing import Final
 
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.literals import doubtful, literals
+from supervisor.policy.bash.python_flow import FLOWS, OF_TEXTS, RUNS, texts_that_flow
 from supervisor.policy.bash.python_folding import Folder
 from supervisor.policy.bash.roles_of_code import Glob, call_roles, secret_name
 from supervisor.policy.bash.use import Use
@@ -19,15 +20,6 @@ _MAGIC: Final = re.compile(
     re.MULTILINE,
 )
 """What IPython hands to a shell."""
-_OF_TEXTS: Final = frozenset(
-    """startswith endswith replace split rsplit join strip lstrip rstrip removeprefix removesuffix
-    format find rfind index rindex count append extend insert add get pop remove setdefault update
-    write writelines encode decode match search sub fullmatch findall discard info debug warning
-    error exception partition rpartition add_argument isin print log""".split()  # noqa: SIM905
-)
-"""Methods that take a text as a text, never as a file."""
-_RUNS: Final = frozenset({"shell", "process", "words"})
-_FLOWS: Final = frozenset({"open", "read", "edit"}) | _RUNS
 _LOOSE: Final = frozenset({"exec", "eval", "compile", "__import__", "getattr", "setattr"})
 
 
@@ -39,7 +31,8 @@ def python_code(use: Use, code: str) -> None:
             tree = ast.parse(code.replace(HOLE, "_untold_"))
         walk = _Walk(use)
         walk.block(tree.body)
-        walk.flow(tree)
+        if walk.untold:
+            doubtful(use, texts_that_flow(tree), "system" if walk.untold & RUNS else "")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         use.unknown(_CANT)
         for found in _MAGIC.finditer(code):
@@ -77,27 +70,6 @@ class _Walk:
                 self.defined.add(each.name)
         for each in body:
             self.statement(each)
-
-    def flow(self, tree: ast.Module) -> None:
-        """Where calls get what can't be told, texts that aren't just printed or compared."""
-        if not self.untold:
-            return
-        quiet: set[int] = set()
-        for node in ast.walk(tree):
-            last = node.func if isinstance(node, ast.Call) else None
-            name = getattr(last, "attr", getattr(last, "id", ""))
-            if isinstance(node, ast.Compare):
-                quiet.update(id(each) for each in ast.walk(node))
-            elif isinstance(node, ast.Call) and name in _OF_TEXTS:
-                quiet.update(id(each) for each in node.args)
-        texts = [
-            node.value
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and id(node) not in quiet
-        ]
-        doubtful(self.use, texts, "system" if self.untold & _RUNS else "")
 
     def statement(self, node: ast.stmt) -> None:  # noqa: C901, PLR0912 - one case a kind
         """One statement with all in it."""
@@ -297,7 +269,7 @@ class _Walk:
                 self.doubt(f"calls {name[:60]}, which isn't known here")
             if name not in self.language.plain:
                 self.doubtful(node)
-        elif name.rpartition(".")[2] not in _OF_TEXTS and name not in self.language.plain:
+        elif name.rpartition(".")[2] not in OF_TEXTS and name not in self.language.plain:
             self.doubtful(node)
 
     def doubtful(self, node: ast.Call) -> None:
@@ -324,7 +296,7 @@ class _Walk:
         values = [self.fold(each) for each in node.args]
         named = {each.arg: self.fold(each.value) for each in node.keywords if each.arg}
         call_roles(self.use, roles, own, values, named)
-        if roles[0] in _FLOWS and (not values or values[0] is None) and not named:
+        if roles[0] in FLOWS and (not values or values[0] is None) and not named:
             self.untold.add(roles[0])
         if not name.startswith(".") and not values and named:
             call_roles(self.use, roles, own, list(named.values())[:1], named)
