@@ -6,7 +6,7 @@ compared.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
 from supervisor.policy.bash.code_tokens import Tokens
@@ -119,7 +119,7 @@ class Unsure:
             self._files = self._files or kind in _FILES
             self._runs = self._runs or kind in _RUNS
 
-    def tell(self, use: Use, tokens: Tokens, more: Mapping[str, str]) -> None:
+    def tell(self, use: Use, tokens: Tokens) -> None:
         """What the texts of the code may be for these calls."""
         if not (self._files or self._runs):
             return
@@ -134,13 +134,28 @@ class Unsure:
                 joins = False
             else:
                 joins = each.text in {"+", "."}
-        doubtful(use, [*texts, *more.values()], "system" if self._runs else "")
+        if self._runs:
+            texts.extend(_in_rows(tokens))
+        doubtful(use, texts, "system" if self._runs else "")
 
 
 def _untold(value: object) -> bool:
     if isinstance(value, list):
         return not value or any(_untold(each) for each in value)
-    return value is None or (isinstance(value, str) and not value.strip(HOLE))
+    return value is None or (
+        isinstance(value, str) and value.startswith(HOLE) and value.endswith(HOLE)
+    )
+
+
+def _in_rows(tokens: Tokens) -> list[str]:
+    """Texts with commas between them, as the words of a command (`["sudo", "id"]`)."""
+    rows: list[list[str]] = [[]]
+    for at, each in enumerate(tokens.all):
+        if each.value is not None and each.kind != "number":
+            if tokens.text(at - 1) != ",":
+                rows.append([])
+            rows[-1].append(each.value)
+    return [" ".join(each) for each in rows if len(each) > 1]
 
 
 def _is_quiet(tokens: Tokens, at: int) -> bool:

@@ -36,6 +36,8 @@ _HOLDS: Final = re.compile(r"\$\{?(\w+)\}?|#\{[^}]*\}|@\w+")
 _HOME: Final = re.compile(
     r"\$ENV\{['\"]?HOME['\"]?\}|#\{ENV\[['\"]HOME['\"]\]\}|\$\{process\.env\.HOME\}"
 )
+_LITERAL: Final = re.compile(r"\$\{\s*([\"'])([^\"'{}]*)\1\s*\}")
+"""JavaScript's `${"text"}`."""
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "e": "\x1b"}
 _MOST_TOKENS: Final = 8_000
 _REFERS: Final = re.compile(r"[$#@]")
@@ -120,6 +122,7 @@ class Tokens:
 
     def _filled(self, text: str) -> str:
         """A text with its escapes decoded and what it refers to put in, as far as it is known."""
+        text = _LITERAL.sub(r"\2", text)
         text = _HOME.sub(lambda _: self.home, text)
         text = re.sub(
             r"\\(x[0-9a-fA-F]{2}|.)",

@@ -1,5 +1,8 @@
 """Tokens of code → values: texts with holes, lists of such, numbers; None for what isn't known."""
 
+import base64
+import binascii
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -11,6 +14,9 @@ _OPEN: Final = frozenset("([{")
 _CLOSE: Final = frozenset(")]}")
 _SIGILS: Final = "$@%&"
 _ENDS: Final = frozenset({"if", "unless", "and", "or"})
+_CHARACTERS: Final = frozenset({"chr", "fromCharCode", "fromCodePoint", "char"})
+_DECODES: Final = frozenset({"from", "atob", "base64_decode", "decode64", "decode_base64"})
+_LAST_CHARACTER: Final = 0x110000
 _WORDS: Final = ("%w", "qw", "%i")
 
 
@@ -121,8 +127,15 @@ class Values:
                 return whole
         names = self.tokens.names
         pieces = []
-        for each in tokens:
-            if each.value is not None:
+        skip = 0
+        for at, each in enumerate(tokens):
+            if at < skip:
+                continue
+            decoded = _decoded(tokens, at) if each.kind == "name" else None
+            if decoded is not None:
+                pieces.append(decoded[0])
+                skip = decoded[1]
+            elif each.value is not None:
                 pieces.append(each.value)
             elif each.kind == "name" and each.text.lstrip(_SIGILS) in names:
                 pieces.append(names[each.text.lstrip(_SIGILS)])
@@ -146,6 +159,29 @@ class Values:
         mark = next((each.value for each in tokens[at + 1 :] if each.value is not None), "")
         pieces = [self.folded(each) for each in _parted(tokens[1:at])]
         return mark.join(each if isinstance(each, str) else HOLE for each in pieces)
+
+
+def _decoded(tokens: Sequence[Token], at: int) -> tuple[str, int] | None:
+    """What `chr(46)`, `String.fromCharCode(46, …)` or `atob("…")` gives, and where it ends."""
+    name = re.split(r"\W+", tokens[at].text)[-1]
+    if name not in _CHARACTERS | _DECODES or at + 2 >= len(tokens) or tokens[at + 1].text != "(":
+        return None
+    end = next((p for p in range(at + 2, len(tokens)) if tokens[p].text == ")"), len(tokens))
+    inner = tokens[at + 2 : end]
+    if name in _CHARACTERS:
+        numbers = [
+            int(each.text) for each in inner if each.kind == "number" and each.text.isdigit()
+        ]
+        if numbers and all(0 < each < _LAST_CHARACTER for each in numbers):
+            return "".join(map(chr, numbers)), end + 1
+        return None
+    text = inner[0].value if inner else None
+    if text is None or (name == "from" and not any(each.value == "base64" for each in inner[1:])):
+        return None
+    try:
+        return base64.b64decode(text, validate=True).decode("utf-8", "replace"), end + 1
+    except (ValueError, binascii.Error):
+        return None
 
 
 def _encloses(tokens: Sequence[Token]) -> bool:

@@ -19,8 +19,10 @@ _SQL_READS: Final = re.compile(
     r"|read_csv_auto|read_json|read_parquet)\s*\(\s*|\b(?:infile|copy\s+\S+\s+from)\s+)'([^']*)'",
     re.IGNORECASE,
 )
-_SQL_FROM: Final = re.compile(r"\b(?:from|join)\s+'([^']+)'", re.IGNORECASE)
-"""A file as a table, as DuckDB takes it."""
+_SQL_FROM: Final = re.compile(
+    r"\b(?:(?:from|join)\s+|\w*(?:read|load|file|scan|blob)\w*\s*\(\s*)'([^']+)'", re.IGNORECASE
+)
+"""A file as a table, as DuckDB takes it, or in a function that by its name reads one."""
 _SQL_WRITES: Final = re.compile(
     r"\b(?:into\s+(?:outfile|dumpfile)|to)\s+'([^']*)'|\bwritefile\s*\(\s*'([^']*)'",
     re.IGNORECASE,

@@ -8,7 +8,10 @@ from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.use import Use
 from supervisor.policy.bash.value import known
 
-_EX_RUNS: Final = re.compile(r"^[\s:%\d,.$'<>]*(?:r(?:ead)?\s*|w(?:rite)?\s+)?!\s*(.*)$", re.DOTALL)
+_EX_RUNS: Final = re.compile(
+    r"^[\s:%\d,.$'<>]*(?:(?:r(?:ead)?\s*|w(?:rite)?\s+|exe(?:cute)?\s+[\"'])?!|term(?:inal)?\s)\s*(.*)$",
+    re.DOTALL,
+)
 _EX_FILES: Final = re.compile(
     r"^[\s:%\d,.$'<>]*(r(?:ead)?|e(?:dit)?|w(?:rite)?|sav(?:eas)?|so(?:urce)?|tabe(?:dit)?|sp(?:lit)?"
     r"|vs(?:plit)?|n(?:ext)?|wq|x|f(?:ile)?)!?\s+(?:>>\s*)?(\S.*)$"
@@ -35,7 +38,7 @@ def vim(use: Use, code: str) -> None:
         for found in _VIM_WRITES.finditer(line):
             use.emit(Act.WRITE, "is written by an editor", known(found[1]))
         if run:
-            use.script(known(run[1]))
+            use.script(known(run[1].rstrip("\"'") if "exe" in line.partition("!")[0] else run[1]))
         elif called:
             use.script(known(called[1]))
         elif file:

@@ -305,6 +305,7 @@ def descend(use: Use, command: Command, argv: Sequence[Value], at: int = 1) -> N
         text = parsed.operands[0].texts[0].text
         other = command.commands.get("*") or other
         child = command.commands.get(text)
+        whole = child is None and other is not None and "whole" in other.tags
         if child is None:
             child = other
             if "." in text or "/" in text or "@" in text:
@@ -313,7 +314,7 @@ def descend(use: Use, command: Command, argv: Sequence[Value], at: int = 1) -> N
             if HOLE in text:
                 loose = True
             child = Command(Operands(middle=Role("doubt")), command.options)
-        at = len(argv) - len(parsed.operands) + 1
+        at = len(argv) - len(parsed.operands) + (0 if whole else 1)
         command = child
     use.command, use.at = command, at
     use.parsed = Parsed(

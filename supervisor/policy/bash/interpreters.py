@@ -107,7 +107,7 @@ def interpreter(use: Use) -> None:  # noqa: C901, PLR0912 - one case a place of 
     for option, value in use.parsed.values:
         if option.role is not None and option.role.kind not in {"text", "code"}:
             play_as(use, option.role.kind, value)
-    for word in words[1:]:
+    for word in (*words[1:], *use.parsed.doubts):
         play_as(use, "doubt", word)
     stdin = stdin or use.invocation.stdin
     if stdin is None:

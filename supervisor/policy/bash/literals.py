@@ -33,7 +33,7 @@ _USED: Final = re.compile(r"\s*\.\s*(?:execute|IO|slurp|toFile|text)\b")
 """What is done with a text that stands behind `print`."""
 _STARTED: Final = re.compile(
     r"(?:call-process|start-process|process-file|run-program|system\*|\bCommand|System\.cmd"
-    r"|open_port|\bexec\w*|\bspawn\w*|\bProcess\b[\w.]*|\bproc\w*)\W*?((?:[^;\n]{0,12}?"
+    r"|open_port|\bexec\w*|\bspawn\w*|\bProcess\b[\w.]*|\bproc\w*|\brun)\W*?((?:[^;\n]{0,24}?"
     r"(?:\"[^\"\n]*\"|'[^'\n]*')){2,8})",
     re.IGNORECASE,
 )

@@ -141,16 +141,27 @@ def lines(use: Use, code: str) -> None:
     literals(use, code)
     for found in _ORDERS.finditer(code):
         if found[2] is None:
-            use.script(known(found[1] or found[3]))
+            use.script(known(found[1] or found[3] or found[4]))
         else:
             use.emit(Act.READ, IN_DOUBT, known(found[2]))
 
 
 _ORDERS: Final = re.compile(
     r"(?:^|[;\n])\s*!\s*([^\n;]+)|(?:^|[;\n])\s*(?:type|load|source|run|cat|include)\s+([\w./~-]+)"
-    r"|[\"']<\s*([^\"'\n]+)[\"']",
+    r"|[\"']<\s*([^\"'\n]+)[\"']|\bqq?x\s*[{(\[/|]([^})\]/|\n]+)",
 )
-"""Lines that aren't calls: `!COMMAND`, `type FILE`; and gnuplot's `"< COMMAND"`."""
+"""Lines that aren't calls: `!COMMAND`, `type FILE`; gnuplot's `"< COMMAND"`, Raku's `qx{…}`."""
+
+
+def curlrc(use: Use, code: str) -> None:
+    """A file of options for curl, one a line."""
+    for line in code.splitlines()[:_MOST_LINES]:
+        found = re.match(r"\s*-*([\w-]+)\s*[=:\s]\s*\"?([^\"\n]*)\"?\s*$", line)
+        if found:
+            use.start([use.argv[0], known(f"--{found[1]}"), known(found[2])], stdin=False)
+
+
+_MOST_LINES: Final = 64
 
 
 def cmake(use: Use, code: str) -> None:
@@ -197,6 +208,7 @@ LITTLE: Final[Mapping[str, Callable[[Use, str], None]]] = {
     "applescript": applescript,
     "awk": awk,
     "cmake": cmake,
+    "curlrc": curlrc,
     "ed": editors.ed,
     "expect": expect,
     "ftp": ftp,

@@ -91,7 +91,7 @@ class _Reading:
                     call_roles(self.use, ("shell",), None, [token.value], {})
             elif token.kind == "name":
                 self.name(at, token.text, loops)
-        self.unsure.tell(self.use, self.text, {})
+        self.unsure.tell(self.use, self.text)
         if self.odd:
             found = (each.value for each in tokens if each.kind not in {"number", "name"})
             doubtful(self.use, (each for each in found if each), self.code)

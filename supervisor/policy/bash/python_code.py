@@ -181,6 +181,9 @@ class _Walk:
         if isinstance(node, ast.Call):
             self.call(node)
             return
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            handed = self.language.calls.get(self.fold.dotted(node) or "")
+            self.untold.update(FLOWS.intersection((handed or ())[:1]))
         if isinstance(node, ast.Attribute) and self.fold.dotted(node) in {
             "os.environ",
             "os.environb",
@@ -238,6 +241,7 @@ class _Walk:
         for each in (*node.args, *(one.value for one in node.keywords)):
             self.expression(each.value if isinstance(each, ast.Starred) else each)
         if isinstance(node.func, ast.Attribute):
+            self.fold.grow(node)
             if name in {"os.environ.get", "os.environ.items", "os.environ.copy"}:
                 if name == "os.environ.get" and node.args:
                     self.variable(node.args[0])

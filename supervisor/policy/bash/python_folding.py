@@ -37,6 +37,17 @@ class Folder:
         elif dotted is not None and (self.is_module(dotted) or dotted in self.functions):
             self.aliases[name] = dotted
 
+    def grow(self, node: ast.Call) -> None:
+        """`words.append(X)`, `words.extend(X)`: a list that is known gets more."""
+        func = node.func
+        if not (isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and node.args):
+            return
+        own, more = self.names.get(func.value.id), self(node.args[0])
+        if isinstance(own, list) and func.attr == "append":
+            self.names[func.value.id] = [*own, more]
+        elif isinstance(own, list) and func.attr == "extend" and isinstance(more, list):
+            self.names[func.value.id] = [*own, *more]
+
     def is_module(self, dotted: str) -> bool:
         """Whether the name begins with a module that was imported."""
         heads = {each.partition(".")[0] for each in self.aliases.values()}
