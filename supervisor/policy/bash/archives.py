@@ -65,9 +65,9 @@ def letters(use: Use) -> None:
     for option, value in use.parsed.values:
         if option.role is not None:
             play_as(use, option.role.kind, value)
-    words = [each for each in use.argv[1:] if (each.only or "")[:2] != "--"]
+    words, members = _words(use)
     verb = (words[0].only or "").lstrip("-") if words else ""
-    words = [each for each in words[1:] if (each.only or "")[:1] != "-"]
+    words = words[1:]
     if not verb or not words:
         return
     if verb[0] in _OUT:
@@ -83,16 +83,24 @@ def letters(use: Use) -> None:
                 use.emit(Act.WRITE, "is unpacked", each)
     elif verb[0] in _IN:
         play_as(use, "edit", words[0])
-        for each in words[1:]:
+        for each in (*words[1:], *members):
             play_as(use, "tree", each)
-        _members(use)
     else:
         play_as(use, "read", words[0])
 
 
-def _members(use: Use) -> None:
-    """`jar cf FILE -C FOLDER NAME`: names below another folder."""
+def _words(use: Use) -> tuple[list[Value], list[Value]]:
+    """The words but options, and what `-C FOLDER NAME` names below another folder."""
+    words: list[Value] = []
+    members: list[Value] = []
     argv = use.argv
-    for at, each in enumerate(argv[:-2]):
-        if each.only == "-C":
-            play_as(use, "tree", join(argv[at + 1], argv[at + 2]))
+    at = 1
+    while at < len(argv):
+        text = argv[at].only or ""
+        if text == "-C" and at + 2 < len(argv):
+            members.append(join(argv[at + 1], argv[at + 2]))
+            at += 2
+        elif text[:2] != "--" and (text[:1] != "-" or not words):
+            words.append(argv[at])
+        at += 1
+    return words, members
