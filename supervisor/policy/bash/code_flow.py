@@ -30,6 +30,8 @@ _IMPORTED: Final = re.compile(r"\bimport\s*\{([^{}]*)\}\s*from\b")
 _RENAMED: Final = re.compile(r"(\w+)\s*:\s*(\w+)")
 _AS: Final = re.compile(r"(\w+)\s+as\s+(\w+)")
 _WRAPS: Final = frozenset({"promisify", "method", "bind", "partial", "curry"})
+_LONGEST: Final = 64
+"""Tokens of an expression that may be a function."""
 _COMPARES: Final = frozenset({"eq", "ne", "in", "instanceof", "when", "case"})
 
 
@@ -63,7 +65,8 @@ def function_meant(language: Language, tokens: Tokens, at: int) -> str | None:
     """The known function that an expression is (not its result): `cp.exec`, `promisify(exec)`."""
     every = tokens.all
     last: str | None = None
-    while at < len(every):
+    limit = min(len(every), at + _LONGEST)
+    while at < limit:
         each = every[at]
         if each.kind == "name":
             if last is not None and tokens.text(at - 1) not in {".", ")"}:
@@ -97,12 +100,12 @@ def function_meant(language: Language, tokens: Tokens, at: int) -> str | None:
 
 def _closing(tokens: Tokens, at: int) -> int:
     depth = 0
-    for place in range(at, len(tokens.all)):
+    for place in range(at, min(len(tokens.all), at + _LONGEST)):
         text = tokens.all[place].text
         depth += (text in {"(", "[", "{"}) - (text in {")", "]", "}"})
         if depth == 0:
             return place
-    return len(tokens.all) - 1
+    return min(len(tokens.all), at + _LONGEST) - 1
 
 
 class Unsure:
@@ -165,10 +168,10 @@ def _is_quiet(tokens: Tokens, at: int) -> bool:
         return True
     if (after in {"=", "!"} and tokens.text(at + 2) == "=") or after in _COMPARES:
         return True
-    place = at - 1
-    while place >= 0 and (
+    place, first = at - 1, max(at - _LONGEST, -1)
+    while place > first and (
         tokens.text(place) in {"(", "[", ","} or tokens.all[place].value is not None
     ):
         place -= 1
     name = tokens.text(place)
-    return place >= 0 and PARTS.split(name)[-1] in OF_TEXTS
+    return place > first and PARTS.split(name)[-1] in OF_TEXTS

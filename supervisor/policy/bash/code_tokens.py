@@ -40,6 +40,7 @@ _LITERAL: Final = re.compile(r"\$\{\s*([\"'])([^\"'{}]*)\1\s*\}")
 """JavaScript's `${"text"}`."""
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "e": "\x1b"}
 _MOST_TOKENS: Final = 8_000
+_MOST_RENEWALS: Final = 512
 _REFERS: Final = re.compile(r"[$#@]")
 
 
@@ -66,6 +67,8 @@ class Tokens:
         self.all: list[Token] = []
         self.whole = True
         """Whether all of the code was parted."""
+        self._referring: list[int] | None = None
+        self._renewals = _MOST_RENEWALS
         self._scan(code)
 
     def _scan(self, code: str) -> None:
@@ -146,9 +149,17 @@ class Tokens:
     def learn(self, name: str, text: str, at: int) -> None:
         """From token `at` on, a variable of this name holds the text."""
         self.names[name] = text
-        for place in range(at, len(self.all)):
+        if self._referring is None:
+            kinds = {"text", "tick", "quoted"}
+            self._referring = [
+                place
+                for place, each in enumerate(self.all)
+                if each.kind in kinds and _REFERS.search(each.text)
+            ]
+        for place in self._referring:
             each = self.all[place]
-            if each.kind in {"text", "tick", "quoted"} and _REFERS.search(each.text):
+            if place >= at and name in each.text and self._renewals:
+                self._renewals -= 1
                 self.all[place] = Token(each.kind, each.text, self._value(each.kind, each.text))
 
     def text(self, at: int) -> str:

@@ -12,6 +12,10 @@ from supervisor.policy.bash.value import HOLE
 _JOINS: Final = frozenset("+.,~")
 _OPEN: Final = frozenset("([{")
 _CLOSE: Final = frozenset(")]}")
+_LONGEST: Final = 128
+"""Tokens of an expression that a name gets."""
+_LONGEST_CALL: Final = 1_024
+"""Tokens of a call's arguments."""
 _SIGILS: Final = "$@%&"
 _ENDS: Final = frozenset({"if", "unless", "and", "or"})
 _CHARACTERS: Final = frozenset({"chr", "fromCharCode", "fromCodePoint", "char"})
@@ -32,7 +36,7 @@ class Values:
         depth = 0
         end = at
         every = self.tokens.all
-        while end < len(every):
+        while end < min(len(every), at + _LONGEST):
             text = every[end].text
             if every[end].kind == "sign":
                 depth += (text in _OPEN) - (text in _CLOSE)
@@ -66,7 +70,8 @@ class Values:
         at += paren
         groups: list[list[Token]] = [[]]
         depth = 0
-        while at < len(tokens):
+        last = at + _LONGEST_CALL
+        while at < min(len(tokens), last):
             text = tokens[at].text
             if text in _OPEN:
                 depth += 1

@@ -17,12 +17,12 @@ from supervisor.policy.bash.code_tokens import Token, Tokens
 from supervisor.policy.bash.code_values import Values
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.literals import doubtful, literals
+from supervisor.policy.bash.perl_code import opened, perl
 from supervisor.policy.bash.roles_of_code import call_roles, secret_name
 from supervisor.policy.bash.table import Language
 from supervisor.policy.bash.use import IN_DOUBT, Use
 from supervisor.policy.bash.value import HOLE, known
 
-_RUN_DOCUMENT: Final = re.compile(r"<<~?\s*`(\w+)`[^\n]*\n(.*?)\n\s*\1\b", re.DOTALL)
 _LOADS: Final = frozenset({"require", "import"})
 _INDIRECT: Final = frozenset(
     """send public_send __send__ call_user_func call_user_func_array array_map array_walk method
@@ -35,30 +35,43 @@ _EVALUATES: Final = re.compile(
 )
 """Calls of code in a text."""
 _STARTS: Final = frozenset({"exec", "system", "fdopen", "spawn", "dup2", "proc_open", "popen"})
+_LONGEST_NAME: Final = 24
+"""Tokens between brackets that may make the name of a function."""
+_MOST_ASSIGNED: Final = 512
+"""Assignments that are looked at; beyond, the code can't be read whole."""
+_DEEPEST: Final = 3
+_MOST_CODES: Final = 8
+"""Codes within codes."""
 _LOAD_REASON: Final = "loads code"
 
 
-def other_code(use: Use, name: str, code: str) -> None:
-    """What code of one of the table's languages does."""
+def other_code(use: Use, name: str, code: str, depth: int = 0) -> None:
+    """What code of one of the table's languages does; `depth` counts the codes around it."""
     language = use.look.table.languages.get(name)
     if language is None:
         use.unknown("runs code that can't be read here")
         literals(use, code)
         return
-    _Reading(use, language, code).all()
+    _Reading(use, language, code, depth).all()
 
 
 class _Reading:
-    def __init__(self, use: Use, language: Language, code: str) -> None:
+    def __init__(self, use: Use, language: Language, code: str, depth: int) -> None:
         self.use = use
         self.language = language
         self.code = code
+        self.depth = depth
+        self.left = _MOST_ASSIGNED
+        self.codes = _MOST_CODES
         self.assigned: set[str] = set()
         self.odd = False
         self.unsure = Unsure()
         self.aliases = renamed(code)
         self.text = Tokens(
-            language, code, use.look.home, lambda inner: other_code(use, language.name, inner)
+            language,
+            code,
+            use.look.home,
+            lambda inner: other_code(use, language.name, inner, depth + 1),
         )
         self.tokens = self.text.all
         self.values = Values(self.text)
@@ -79,7 +92,7 @@ class _Reading:
         self.assignments()
         self.subscripts()
         if self.language.name == "perl":
-            self.perl()
+            perl(self.use, self.code, self.text)
         loops = any(each.text in {"loop", "while", "for", "until"} for each in tokens)
         for at, token in enumerate(tokens):
             if token.kind == "tick" or (token.kind == "quoted" and token.text[:2] in {"%x", "qx"}):
@@ -98,6 +111,10 @@ class _Reading:
 
     def assign(self, at: int, name: str) -> None:
         """A name gets a value: a text, a list, a known function, or what can't be told."""
+        self.left -= 1
+        if self.left < 0:
+            self.doubt()
+            return
         meant = function_meant(self.language, self.text, at)
         if meant is not None:
             self.aliases[name] = meant
@@ -136,16 +153,17 @@ class _Reading:
         given = values if isinstance(values, list) else [values]
         self.unsure.note(roles, given)
         if roles[0] == "handle":
-            given, roles = self.handle(given), ("open",)
+            given, roles = opened(given), ("open",)
         call_roles(self.use, roles, None, given, {})
 
     def evaluated(self, at: int, name: str) -> None:
         """Code in a text that is run: `eval("…")`, `new Function("…")`."""
-        if not _EVALUATES.search(name):
+        if self.depth >= _DEEPEST or not _EVALUATES.search(name):
             return
         for each in self.values.arguments(at + 1)[0]:
-            if isinstance(each, str) and len(each) < len(self.code) and "(" in each:
-                other_code(self.use, self.language.name, each)
+            if isinstance(each, str) and HOLE not in each and "(" in each and self.codes:
+                self.codes -= 1
+                other_code(self.use, self.language.name, each, self.depth + 1)
 
     def assignments(self) -> None:
         """Texts that names get, before anything else is looked at (`m = "readFileSync"`)."""
@@ -167,7 +185,8 @@ class _Reading:
                 self.tokens[at - 1].kind == "name" or self.tokens[at - 1].text in {")", "]"}
             ):
                 end = at + 1
-                while end < len(self.tokens) and self.tokens[end].text not in {"]", "[", ";"}:
+                most = min(len(self.tokens), at + _LONGEST_NAME)
+                while end < most and self.tokens[end].text not in {"]", "[", ";"}:
                     end += 1
                 name = self.values.folded(self.tokens[at + 1 : end])
                 if self.text.text(end) == "]" and isinstance(name, str):
@@ -181,20 +200,6 @@ class _Reading:
                         dot = [] if before.kind == "name" else [Token("sign", ".")]
                         self.tokens[start : end + 1] = [*dot, Token("name", full)]
             at += 1
-
-    def perl(self) -> None:
-        """What only Perl has: here-documents that run, and files for `<>`."""
-        for found in _RUN_DOCUMENT.finditer(self.code):
-            self.use.script(known(found[2]))
-        for at, token in enumerate(self.tokens):
-            ahead = [each.text for each in self.tokens[at + 1 : at + 6]]
-            if token.text in {"@ARGV", "*ARGV"} and "=" in ahead:
-                end = at
-                while end < len(self.tokens) and self.tokens[end].text != ";":
-                    end += 1
-                for each in self.tokens[at:end]:
-                    if each.value:
-                        self.use.emit(Act.READ, "is read by code", known(each.value))
 
     def name(self, at: int, name: str, loops: bool) -> None:  # noqa: C901, PLR0912 - a case a kind
         """A name: a call that is known, an assignment, or something to doubt."""
@@ -256,19 +261,9 @@ class _Reading:
         ):
             self.use.emit(Act.REMOTE_SHELL, "hands a shell to the network")
         if roles[0] == "handle":
-            values, roles = self.handle(values), ("open",)
+            values, roles = opened(values), ("open",)
         self.unsure.note(roles, values)
         call_roles(self.use, roles, None, values, named)
-
-    def handle(self, values: Sequence[object]) -> list[object]:
-        """Perl's `open F, "<", NAME`: the handle is no name, the mode comes first."""
-        rest = list(values[1:])
-        if len(rest) > 1 and isinstance(rest[0], str):
-            mode = rest[0].strip().partition(":")[0].strip()
-            if mode in {"-|", "|-"}:
-                return [f"|{rest[1] if isinstance(rest[1], str) else HOLE}"]
-            return [rest[1], {"<": "r", ">": "w", ">>": "a"}.get(mode, "r+")]
-        return rest
 
     def word(self, at: int, reason: str) -> None:
         """A name that reveals the environment, unless it asks for one variable of no interest."""

@@ -1,0 +1,38 @@
+"""What only Perl has: here-documents that run, files for `<>`, handles that `open` fills."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from supervisor.policy.bash.code_tokens import Tokens
+from supervisor.policy.bash.effect import Act
+from supervisor.policy.bash.use import Use
+from supervisor.policy.bash.value import HOLE, known
+
+_RUN_DOCUMENT: Final = re.compile(r"<<~?\s*`(\w+)`[^\n]*\n(.*?)\n\s*\1\b", re.DOTALL)
+
+
+def perl(use: Use, code: str, text: Tokens) -> None:
+    """What only Perl has: here-documents that run, and files for `<>`."""
+    for found in _RUN_DOCUMENT.finditer(code):
+        use.script(known(found[2]))
+    for at, token in enumerate(text.all):
+        ahead = [each.text for each in text.all[at + 1 : at + 6]]
+        if token.text in {"@ARGV", "*ARGV"} and "=" in ahead:
+            end = at
+            while end < len(text.all) and text.all[end].text != ";":
+                end += 1
+            for each in text.all[at:end]:
+                if each.value:
+                    use.emit(Act.READ, "is read by code", known(each.value))
+
+
+def opened(values: Sequence[object]) -> list[object]:
+    """Perl's `open F, "<", NAME`: the handle is no name, the mode comes first."""
+    rest = list(values[1:])
+    if len(rest) > 1 and isinstance(rest[0], str):
+        mode = rest[0].strip().partition(":")[0].strip()
+        if mode in {"-|", "|-"}:
+            return [f"|{rest[1] if isinstance(rest[1], str) else HOLE}"]
+        return [rest[1], {"<": "r", ">": "w", ">>": "a"}.get(mode, "r+")]
+    return rest
