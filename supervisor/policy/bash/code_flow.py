@@ -129,7 +129,7 @@ class Unsure:
         texts: list[str] = []
         joins = False
         for at, each in enumerate(tokens.all):
-            if each.value and each.kind not in {"number", "tick"} and not _is_quiet(tokens, at):
+            if each.value and each.kind not in {"number", "tick"} and not is_quiet(tokens, at):
                 if joins and texts:
                     texts[-1] += each.value
                 else:
@@ -161,7 +161,7 @@ def _in_rows(tokens: Tokens) -> list[str]:
     return [" ".join(each) for each in rows if len(each) > 1]
 
 
-def _is_quiet(tokens: Tokens, at: int) -> bool:
+def is_quiet(tokens: Tokens, at: int) -> bool:
     """Whether a text is only printed, compared or looked for."""
     before, after = tokens.text(at - 1), tokens.text(at + 1)
     if before in _COMPARES or (before == "=" and tokens.text(at - 2) in {"=", "!"}):

@@ -10,6 +10,7 @@ from supervisor.policy.bash.code_flow import (
     Unsure,
     any_named,
     function_meant,
+    is_quiet,
     renamed,
     roles_of,
 )
@@ -106,7 +107,7 @@ class _Reading:
                 self.name(at, token.text, loops)
         self.unsure.tell(self.use, self.text)
         if self.odd:
-            found = (each.value for each in tokens if each.kind not in {"number", "name"})
+            found = (each.value for at, each in enumerate(tokens) if not is_quiet(self.text, at))
             doubtful(self.use, (each for each in found if each), self.code)
 
     def assign(self, at: int, name: str) -> None:
