@@ -1,5 +1,7 @@
 """What is refused whatever anybody permitted: the upper steps of the order of decision."""
 
+import posixpath
+
 from supervisor.policy.bash.effect import Act, Effect
 from supervisor.policy.call import Deny, Kind, Use
 from supervisor.policy.dangerous import DangerRule
@@ -104,6 +106,10 @@ def _denied_target(judged: Judged, target: Target) -> Deny | None:
         if rule is not None:
             return _on_list(target.shown, rule)
     else:
+        above = posixpath.dirname(target.names[0].rstrip("/")) if target.broad else ""
+        rule = judged.policy.sources.holder(above) if above else None
+        if rule is not None and target.effect.act is Act.READ:
+            return _on_list(target.shown, rule)
         found = _denied_pattern(judged, target)
         if found is not None:
             return found

@@ -27,6 +27,9 @@ _CODE: Final = frozenset(
     --entrypoint""".split()  # noqa: SIM905
 )
 """Options whose value is likely to be run: by a shell, or as code."""
+_SEEKS: Final = frozenset({"grep", "search", "find", "match", "filter", "rg"})
+_PLACES: Final = frozenset({"-d", "-o", "-O", "-C", "-t"})
+"""Options that in many programs name the place where something is put."""
 _MOST_SKIPPED: Final = 6
 _LATEST_VERB: Final = 3
 _NAME: Final = re.compile(r"[#/:@]")
@@ -48,7 +51,18 @@ def perhaps_carries(use: Use) -> None:
             break
     for start in dict.fromkeys(each for each in starts if 0 < each < len(argv) - 1):
         likely(use, lambda start=start: use.start(argv[start:]))  # type: ignore[misc]
+    _options(use, texts)
+
+
+def _options(use: Use, texts: Sequence[str]) -> None:
+    """What options hold that by their names are places, or are run."""
+    argv = use.argv
+    seeks = not _SEEKS.isdisjoint(texts)
     for at, text in enumerate(texts):
+        if text in _PLACES and at + 1 < len(argv) and text not in use.command.options:
+            use.emit(Act.WRITE, IN_DOUBT, argv[at + 1], recursive=True)
+        if seeks and text == "-e":
+            continue  # a pattern
         name, equals, value = text.partition("=")
         if at and name in _CODE and name not in use.command.options:
             given = known(value) if equals else argv[at + 1] if at + 1 < len(argv) else None

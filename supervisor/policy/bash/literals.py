@@ -13,7 +13,7 @@ from supervisor.policy.bash.value import HOLE, Text, Value, known
 
 _TEXT: Final = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'|`((?:[^`\\]|\\.)*)`")
 _RUNS: Final = re.compile(
-    r"exec|system|shell|spawn|popen|process|command|\bcmd\b|\bsh\b|\brun\b|qx|`|Bun\.\$|start",
+    r"exec|system|shell|spawn|popen|process|command|gorge|\bcmd\b|\bsh\b|\brun\b|qx|`|Bun\.\$|start",
     re.IGNORECASE,
 )
 """What code says that runs programs, whatever the language."""
@@ -33,7 +33,7 @@ _USED: Final = re.compile(r"\s*\.\s*(?:execute|IO|slurp|toFile|text)\b")
 """What is done with a text that stands behind `print`."""
 _STARTED: Final = re.compile(
     r"(?:call-process|start-process|process-file|run-program|system\*|\bCommand|System\.cmd"
-    r"|open_port|\bexec\w*|\bspawn\w*|\bProcess\b[\w.]*|\bproc\w*|\brun)\W*?((?:[^;\n]{0,24}?"
+    r"|open_port|\bexec\w*|\bspawn\w*|\bProcess\b[\w.]*|\bproc\w*|\brun|/sh\b)\W*?((?:[^;\n]{0,24}?"
     r"(?:\"[^\"\n]*\"|'[^'\n]*')){2,8})",
     re.IGNORECASE,
 )
