@@ -77,4 +77,4 @@ def _field(record: str | None, number: str) -> str:
     if number == "0":
         return record
     fields = record.split()
-    return fields[int(number) - 1] if int(number) <= len(fields) else ""
+    return fields[int(number) - 1] if 0 < int(number) <= len(fields) else ""

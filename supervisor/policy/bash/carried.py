@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from supervisor.policy.bash.effect import Act, Effect
+from supervisor.policy.bash.table import Role
 from supervisor.policy.bash.use import IN_DOUBT, Use
 from supervisor.policy.bash.value import Value, known
 
@@ -28,7 +29,8 @@ _CODE: Final = frozenset(
 )
 """Options whose value is likely to be run: by a shell, or as code."""
 _SEEKS: Final = frozenset({"grep", "search", "find", "match", "filter", "rg"})
-_PLACES: Final = frozenset({"-d", "-o", "-O", "-C", "-t"})
+_PLACES: Final = frozenset({"-o", "-O"})
+_PLACES_OF_UNKNOWN: Final = _PLACES | {"-d"}
 """Options that in many programs name the place where something is put."""
 _MOST_SKIPPED: Final = 6
 _LATEST_VERB: Final = 3
@@ -57,9 +59,11 @@ def perhaps_carries(use: Use) -> None:
 def _options(use: Use, texts: Sequence[str]) -> None:
     """What options hold that by their names are places, or are run."""
     argv = use.argv
+    unlisted = use.command.operands.middle == Role("either")
+    places = (_PLACES_OF_UNKNOWN if unlisted else _PLACES) - use.command.options.keys()
     seeks = not _SEEKS.isdisjoint(texts)
     for at, text in enumerate(texts):
-        if text in _PLACES and at + 1 < len(argv) and text not in use.command.options:
+        if text in places and at + 1 < len(argv) and " " not in texts[at + 1]:
             use.emit(Act.WRITE, IN_DOUBT, argv[at + 1], recursive=True)
         if seeks and text == "-e":
             continue  # a pattern
@@ -101,7 +105,8 @@ def _code(use: Use, given: Value, rest: Sequence[Value]) -> None:
 
     for each in given.texts:
         if any(sign in each.text for sign in " (\n"):
-            if use.look.table.find(each.text.split(maxsplit=1)[0]) is not None:
+            first = next(iter(each.text.split(maxsplit=1)), "")
+            if use.look.table.find(first) is not None:
                 use.script(known(each.text), stdin=False)
             literals(use, each.text)
         elif rest and use.look.table.find(each.text) is not None:

@@ -20,7 +20,8 @@ _SIGILS: Final = "$@%&"
 _ENDS: Final = frozenset({"if", "unless", "and", "or"})
 _CHARACTERS: Final = frozenset({"chr", "fromCharCode", "fromCodePoint", "char"})
 _DECODES: Final = frozenset({"from", "atob", "base64_decode", "decode64", "decode_base64"})
-_LAST_CHARACTER: Final = 0x110000
+_FIRST_SURROGATE: Final = 0xD800
+"""Characters from here on are no part of a name that anybody denies."""
 _WORDS: Final = ("%w", "qw", "%i")
 
 
@@ -177,7 +178,7 @@ def _decoded(tokens: Sequence[Token], at: int) -> tuple[str, int] | None:
         numbers = [
             int(each.text) for each in inner if each.kind == "number" and each.text.isdigit()
         ]
-        if numbers and all(0 < each < _LAST_CHARACTER for each in numbers):
+        if numbers and all(0 < each < _FIRST_SURROGATE for each in numbers):
             return "".join(map(chr, numbers)), end + 1
         return None
     text = inner[0].value if inner else None

@@ -41,9 +41,9 @@ def sql(use: Use, code: str) -> None:
     for found in _SQL_FROM.finditer(code):
         use.emit(Act.READ, IN_DOUBT, known(found[1]))
     for found in _SQL_WRITES.finditer(code):
-        use.emit(Act.WRITE, "is written by SQL", known(found[1] or found[2]))
+        use.emit(Act.WRITE, "is written by SQL", known(found[1] or found[2] or ""))
     for found in _SQL_RUNS.finditer(code):
-        use.script(known(found[1] or found[2]))
+        use.script(known(found[1] or found[2] or ""))
     if re.search(
         r"\bxp_cmdshell\b|\bload_extension\s*\(|\bcreate\s+(extension|function)\b",
         code,

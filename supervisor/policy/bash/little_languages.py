@@ -197,7 +197,7 @@ def latex(use: Use, code: str) -> None:
     for found in _TEX_FILES.finditer(code):
         use.emit(Act.READ, "is taken in by TeX", known(found[1]))
     for found in _TEX_RUNS.finditer(code):
-        use.script(known(found[1] or found[2]))
+        use.script(known(found[1] or found[2] or ""))
     for found in _TEX_LUA.finditer(code):
         from supervisor.policy.bash.other_code import other_code  # noqa: PLC0415 - code knows us
 

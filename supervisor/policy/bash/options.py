@@ -145,7 +145,12 @@ def _guess(name: str, value: Value | None, argv: Sequence[Value], at: int, parse
         value = argv[at]
         if _READS.search(name):
             parsed.doubts.append(value)
-    if value is not None and name[:2] == "--" and _PUTS.search(name):
+    if (
+        value is not None
+        and name[:2] == "--"
+        and " " not in value.texts[0].text
+        and _PUTS.search(name)
+    ):
         parsed.puts.append(value)
 
 
