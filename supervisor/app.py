@@ -52,6 +52,7 @@ from supervisor.sessions.house import GateTerms, House, Stores, TurnGate
 from supervisor.sessions.lane import Lanes
 from supervisor.settings import Settings
 from supervisor.storage.adoption import Home
+from supervisor.storage.contexts import ContextStore
 from supervisor.storage.database import Database
 from supervisor.storage.grants import GrantStore
 from supervisor.storage.identity import token_of
@@ -103,7 +104,12 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
                 database_place(settings.vault), home=Home(data=places.data, vault=settings.vault)
             )
         )
-        stores = Stores(SessionStore(database), TurnStore(database), WorkspaceStore(database))
+        stores = Stores(
+            SessionStore(database),
+            TurnStore(database),
+            WorkspaceStore(database),
+            ContextStore(database),
+        )
         audit = await stack.enter_async_context(AuditLog(places.data / "audit.jsonl"))
         await stack.enter_async_context(PolicyWatch(policy, audit.append))
         gateway = await stack.enter_async_context(Gateway(await _upstream(settings, places, stack)))
@@ -190,6 +196,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             grants=grants,
             sessions=stores.sessions,
             tags=TagStore(database),
+            contexts=stores.contexts,
             workspaces=stores.workspaces,
             policy=policy,
             readiness=ready,

@@ -23,6 +23,7 @@ from supervisor.ids import SessionId
 from supervisor.observability.health import Readiness
 from supervisor.sessions.records import MessageRequest, TurnStarted
 from supervisor.settings import Settings
+from supervisor.storage.contexts import ContextStore
 from supervisor.storage.sessions import SessionStore
 from supervisor.storage.tags import TagStore
 from supervisor.storage.workspaces import WorkspaceStore
@@ -84,6 +85,7 @@ class Parts:
     grants: GrantBook
     sessions: SessionStore
     tags: TagStore
+    contexts: ContextStore
     workspaces: WorkspaceStore
     policy: PolicySource
     captures: Captures

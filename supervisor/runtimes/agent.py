@@ -106,7 +106,10 @@ def _system_prompt(plan: RunPlan, places: Places) -> Any:
 
 
 def _extra(plan: RunPlan, places: Places) -> dict[str, str | None]:
-    extra: dict[str, str | None] = {"session-mirror": None}
+    extra: dict[str, str | None] = {
+        "session-mirror": None,
+        "system-prompt-snapshot": "off",  # or a transcript would say a resumed session's prompt
+    }
     if plan.system_prompt is None and places.prompt_file is not None:
         extra["append-system-prompt-file"] = str(places.prompt_file)
     return extra

@@ -13,6 +13,7 @@ from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.permissions import Bounds
 from supervisor.runtimes.contract import Runtime, ToolGate
 from supervisor.runtimes.honeytokens import Honeytokens
+from supervisor.storage.contexts import ContextStore
 from supervisor.storage.sessions import SessionStore
 from supervisor.storage.turns import TurnStore
 from supervisor.storage.workspaces import WorkspaceStore
@@ -56,6 +57,7 @@ class Stores:
     sessions: SessionStore
     turns: TurnStore
     workspaces: WorkspaceStore
+    contexts: ContextStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,8 +153,14 @@ class Records:
     async def facts(self, session: Session, place: Workplace) -> SessionFacts:
         """The session as it is now, in that place."""
         agent = await self.agent_of(session)
+        folders = await self._stores.contexts.get_session_contexts(session.id)
         told = await asyncio.to_thread(
-            read_surroundings, self._house.vault, place.cwd, (), agent, self._house.policy().hidden
+            read_surroundings,
+            self._house.vault,
+            place.cwd,
+            [PurePosixPath(each) for each in folders],
+            agent,
+            self._house.policy().hidden,
         )
         agents = await asyncio.to_thread(self._house.agents)
         pointer = stored_pointer(session.transcript_path, session.id) or transcript_pointer(

@@ -74,6 +74,22 @@ async def test_without_an_agent_the_vault_s_instructions_and_skills_are_told(
         assert told["workingDirectoryClaudeMd"] == "CLAUDE.md"
 
 
+async def test_a_session_is_told_of_its_context_folders_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bodies = noted_requests(monkeypatch)
+    async with a_house(fill=fill) as house:
+        (house.vault / "garden" / "beds").mkdir(parents=True)
+        (house.vault / "garden" / "AGENTS.md").write_text("GARDEN-RULES\n")
+        first = await house.send(prompt(step("hi")), TrustLevel.VAULT)
+        assert "GARDEN-RULES" not in str(bodies)
+        await house.parts.contexts.set_session_contexts(first.session_id, ["garden/beds"])
+        second = await house.send(prompt(step("hi")), TrustLevel.VAULT, session_id=first.session_id)
+        (told,) = second.of("prompt_metadata")
+        assert told["contextFiles"] == ["CLAUDE.md", "garden/AGENTS.md"]
+        assert "GARDEN-RULES" in str([body["system"] for body in bodies if "system" in body])
+
+
 async def test_a_write_beyond_its_permissions_asks_and_one_within_does_not() -> None:
     async with a_house(fill=fill) as house:
         within = {"file_path": str(house.vault / "notes" / "new.md"), "content": "x"}
@@ -112,11 +128,18 @@ async def test_an_agent_s_floor_holds_and_says_whose_it_is() -> None:
             await house.parts.conversations.set_trust(turn.session_id, TrustLevel.FULL)
 
 
-async def test_a_file_that_is_tightened_counts_from_the_next_message() -> None:
+async def test_a_file_that_is_tightened_counts_from_the_next_message(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bodies = noted_requests(monkeypatch)
     async with a_house(fill=fill) as house:
         first = await house.send(prompt(step("hi")), TrustLevel.VAULT, agent="writer")
         assert first.of("session")[0]["trustLevel"] == "vault"
         file = house.vault / "agents" / "writer.md"
+        file.write_text(WRITER.replace("WRITER-PROMPT", "NEW-PROMPT"))
+        await house.send(prompt(step("hi")), TrustLevel.VAULT, session_id=first.session_id)
+        assert "NEW-PROMPT" in str(bodies[-1]["system"])
+        assert "WRITER-PROMPT" not in str(bodies[-1]["system"])
         file.write_text(WRITER.replace("name: Writer", "name: Writer\ntrust: sandboxed"))
         second = await house.send(prompt(step("hi")), TrustLevel.VAULT, session_id=first.session_id)
         assert second.of("session")[0]["trustLevel"] == "sandboxed"

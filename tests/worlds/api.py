@@ -36,6 +36,7 @@ from supervisor.observability.audit import AuditLog
 from supervisor.observability.health import Check, Readiness
 from supervisor.sessions.records import MessageRequest, TurnStarted
 from supervisor.settings import Settings
+from supervisor.storage.contexts import ContextStore
 from supervisor.storage.database import Database
 from supervisor.storage.grants import GrantStore
 from supervisor.storage.session import SessionCreate, SessionUpdate
@@ -193,6 +194,7 @@ async def api_world(
             grants=grants,
             sessions=sessions,
             tags=TagStore(db),
+            contexts=ContextStore(db),
             workspaces=WorkspaceStore(db),
             policy=PolicySource(settings.policies),
             agents=AgentFiles(vault).read,

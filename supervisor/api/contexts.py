@@ -1,0 +1,37 @@
+"""The context folders of a session: their instructions go into each of its prompts."""
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from supervisor.api.bodies import Body, View
+from supervisor.api.parts import Supervisor
+from supervisor.api.sessions import require_session
+
+router = APIRouter(prefix="/sessions", tags=["sessions"])
+
+
+class ContextsBody(Body):
+    """The folders, relative to the vault; an empty text is the vault itself."""
+
+    folders: list[str] = Field(max_length=100)
+
+
+class ContextsView(View):
+    """The folders of a session, as they are stored."""
+
+    folders: list[str]
+
+
+@router.get("/{session_id}/contexts")
+async def get_contexts(session_id: str, supervisor: Supervisor) -> ContextsView:
+    """The folders whose `AGENTS.md` and `CLAUDE.md`, and those above, the session is told of."""
+    row = await require_session(supervisor, session_id)
+    return ContextsView(folders=await supervisor.contexts.get_session_contexts(row.id))
+
+
+@router.put("/{session_id}/contexts")
+async def put_contexts(session_id: str, body: ContextsBody, supervisor: Supervisor) -> ContextsView:
+    """Put these folders in the place of those that it has; from its next message on."""
+    row = await require_session(supervisor, session_id)
+    folders = await supervisor.contexts.set_session_contexts(row.id, body.folders)
+    return ContextsView(folders=folders)
