@@ -119,9 +119,7 @@ def _shell(
             return _ask(judged, rule)
         return _uncertain(judged) or _allow(judged, rule)
     trusted = answer is Answer.ALLOW and permissions.trust_mode
-    missing, unsure = not_covered(
-        analysis, judged.targets, coverage, judged.denied, trusted=trusted
-    )
+    missing, unsure = not_covered(judged, analysis, coverage, trusted=trusted)
     if judged.doubt is not None:
         unsure = (judged.doubt, *unsure)
     exactly = coverage.runs_exactly(_command(judged)) and not leads_outside(judged.targets)

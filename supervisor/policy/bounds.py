@@ -10,6 +10,7 @@ from supervisor.policy.call import Allow, Ask, Deny, Verdict
 from supervisor.policy.compiled import Category
 from supervisor.policy.coverage import Coverage
 from supervisor.policy.grant_pattern import covers_tool
+from supervisor.policy.implied import Implied
 from supervisor.policy.judged import Judged
 from supervisor.policy.permissions import Bounds, Permissions
 from supervisor.policy.shell_cover import permitted
@@ -88,11 +89,12 @@ def _command(judged: Judged, bounds: Bounds, coverage: Coverage) -> Iterator[str
     if analysis is None or not analysis.complete or judged.doubt is not None:
         yield "a command that can't be looked through"
         return
+    implied = Implied(analysis, coverage, judged.call, judged.policy.commands)
     limits_files = bounds.read is not None or bounds.write is not None
     for effect in analysis.effects:
         if effect.act is Act.UNKNOWN and limits_files:
             yield f"what can't be told of {shown(effect.program or 'the command')}"
-        if effect.act is Act.EXECUTE and not _may_run(effect, bounds, coverage):
+        if effect.act is Act.EXECUTE and not _may_run(effect, bounds, implied):
             yield f"to run {shown(' '.join(effect.words) or effect.program)}"
     for target in judged.targets:
         looks = target.effect.act in LOOKS
@@ -101,13 +103,13 @@ def _command(judged: Judged, bounds: Bounds, coverage: Coverage) -> Iterator[str
             yield f"to {'read' if looks else 'change'} {shown(target.shown)}"
 
 
-def _may_run(effect: Effect, bounds: Bounds, coverage: Coverage) -> bool:
+def _may_run(effect: Effect, bounds: Bounds, implied: Implied) -> bool:
     """Where files are bound and commands aren't: only programs whose every write is seen."""
     if effect.harmless:
         return True
     if bounds.bash is not None:
-        return coverage.runs(effect.words)
-    return (effect.listed and "/" not in effect.program) or coverage.runs_by_prefix(effect.words)
+        return implied.runs(effect)
+    return (effect.listed and "/" not in effect.program) or implied.names(effect)
 
 
 def _reaches(target: Target, coverage: Coverage) -> bool:

@@ -9,6 +9,7 @@ from supervisor.policy.grant_pattern import (
     covers_command,
     covers_path,
     covers_tool,
+    leading_words,
 )
 from supervisor.policy.permissions import GrantKind, Permissions
 from supervisor.trust.levels import TrustLevel
@@ -88,13 +89,21 @@ class Coverage:
             return self._write
         return [each for each in self._write if each.strip("*/")]
 
-    def runs(self, words: Sequence[str]) -> bool:
-        """Whether a prefix covers a program with these words."""
-        return self.runs_by_prefix(words) or self.any_command
-
     def runs_by_prefix(self, words: Sequence[str]) -> bool:
-        """The same, where a person has named the command: word by word, not by its letters."""
+        """Whether a prefix is the leading words of a command: word by word, not by its letters."""
         return any(covers_command(each, words) for each in self._prefixes)
+
+    def prefixes(
+        self,
+        words: Sequence[str],
+        *,
+        asked: bool = True,  # noqa: ARG002  (matters to those who write down what they are asked)
+    ) -> tuple[tuple[str, ...], ...]:
+        """The prefixes that are the leading words of a command, what each covers is `implied`'s.
+
+        `asked` says that the command needs one.
+        """
+        return tuple(leading_words(each) for each in self._prefixes if covers_command(each, words))
 
     def runs_exactly(self, command: str) -> bool:
         """Whether this very command, letter by letter, was granted."""

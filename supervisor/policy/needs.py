@@ -124,7 +124,8 @@ def _parts(asking: Asking) -> tuple[Need, ...]:
     if not wish.is_enough():
         return ()  # there is something that no permission covers
     held = asking.held()
-    found = [need for need in wish.asked if not need.met_by(held)]
+    # A prefix that is held may not cover all that its command does.
+    found = [n for n in wish.asked if n.kind is GrantKind.BASH or not n.met_by(held)]
     if len(found) > MOST_NEEDS:
         return ()
     for need in list(found):
@@ -178,11 +179,18 @@ class _Wish(Coverage):
     def writes_below(self, path: str, *, program: str | None = None) -> bool:
         return self._is_met(Need(GrantKind.WRITE, path=path, below=True, program=program))
 
-    def runs(self, words: Sequence[str]) -> bool:
-        return self.any_command or self.runs_by_prefix(words)
-
     def runs_by_prefix(self, words: Sequence[str]) -> bool:
-        return self._is_met(Need(GrantKind.BASH, words=tuple(words)))
+        return bool(self.prefixes(words))
+
+    def prefixes(
+        self, words: Sequence[str], *, asked: bool = True
+    ) -> tuple[tuple[str, ...], ...]:
+        if asked:
+            need = Need(GrantKind.BASH, words=tuple(words))
+            self._found[need] = None
+            if self._given is None or need in self._given:
+                return (need.words,)  # the most that a prefix could cover
+        return self._held.prefixes(words)
 
     def runs_exactly(self, command: str) -> bool:  # noqa: ARG002  (the base's)
         return False  # that is for the call as a whole

@@ -4,9 +4,12 @@ from collections.abc import Iterator, Sequence
 
 from supervisor.policy.bash.effect import Act, Analysis, Effect
 from supervisor.policy.bash.use import IN_DOUBT
+from supervisor.policy.bash.value import HOLE
 from supervisor.policy.call import PathFact
 from supervisor.policy.coverage import Coverage
 from supervisor.policy.deny_list import DenyList
+from supervisor.policy.implied import RUNS_ANOTHER, Implied
+from supervisor.policy.judged import Judged
 from supervisor.policy.targets import CHANGES, LOOKS, PATH_ACTS, Target
 
 MOST_REASONS = 8
@@ -15,12 +18,7 @@ _OWN_JOB = "%"
 
 
 def not_covered(
-    analysis: Analysis,
-    targets: Sequence[Target],
-    coverage: Coverage,
-    hidden: DenyList,
-    *,
-    trusted: bool,
+    judged: Judged, analysis: Analysis, coverage: Coverage, *, trusted: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Reasons to ask: what isn't permitted, and what can't be told. Both empty: the command runs.
 
@@ -30,14 +28,16 @@ def not_covered(
     unsure: dict[str, None] = {}
     if not analysis.complete:
         unsure["the command is too long or too deep to look through"] = None
-    sends = any(effect.act is Act.SEND for effect in analysis.effects)
-    named = _named_parts(analysis, coverage) if sends else set()
+    implied = Implied(analysis, coverage, judged.call, judged.policy.commands)
     for effect in analysis.effects:
         where = unsure if effect.act is Act.UNKNOWN else missing
-        where.update(dict.fromkeys(_of_effect(effect, named, coverage, trusted=trusted)))
-    for target in targets:
+        where.update(dict.fromkeys(_of_effect(effect, implied, trusted=trusted)))
+    for effect, what in implied.beyond():
+        if what != RUNS_ANOTHER or not (trusted or coverage.any_command):
+            missing[_beyond(effect, what, implied)] = None
+    for target in judged.targets:
         if not target.effect.elsewhere:
-            for reason, sure in _of_target(target, coverage, hidden, trusted=trusted):
+            for reason, sure in _of_target(target, coverage, judged.denied, trusted=trusted):
                 (missing if sure else unsure)[reason] = None
     return tuple(missing)[:MOST_REASONS], tuple(unsure)[:MOST_REASONS]
 
@@ -52,28 +52,17 @@ def leads_outside(targets: Sequence[Target]) -> bool:
     )
 
 
-def _named_parts(analysis: Analysis, coverage: Coverage) -> set[tuple[int, int]]:
-    """The parts of the command whose program a person has named in a grant."""
-    return {
-        (each.part.start, each.part.end)
-        for each in analysis.effects
-        if each.act is Act.EXECUTE and coverage.runs_by_prefix(each.words)
-    }
-
-
-def _of_effect(
-    effect: Effect, named: set[tuple[int, int]], coverage: Coverage, *, trusted: bool
-) -> Iterator[str]:
+def _of_effect(effect: Effect, implied: Implied, *, trusted: bool) -> Iterator[str]:
     if effect.act is Act.EXECUTE:
-        if not (effect.harmless or trusted or coverage.runs(effect.words)):
+        if not (effect.harmless or trusted or implied.runs(effect)):
             yield f"no permission covers `{_short(' '.join(effect.words) or effect.program)}`"
         return
     if effect.act in PATH_ACTS and not effect.elsewhere:
         return
     if effect.act is Act.SEND and not effect.elsewhere:
-        known = effect.target is not None and effect.target.known and not effect.target.from_data
-        if known and (effect.part.start, effect.part.end) in named:
-            return
+        if not implied.sends(effect):
+            yield _beyond(effect, f"sends: {effect.reason}", implied)
+        return
     if effect.act is Act.SIGNAL and not effect.severe and _is_own_job(effect):
         return
     subject = f"`{_short(effect.program)}` " if effect.program else "it "
@@ -81,6 +70,17 @@ def _of_effect(
     place = ", on another machine or in a container of its own" if effect.elsewhere else ""
     what = "does what can't be told" if effect.act is Act.UNKNOWN else str(effect.act)
     yield f"{subject}{what}{place}{reason}"
+
+
+def _beyond(effect: Effect, what: str, implied: Implied) -> str:
+    """What a command does that no prefix covers, with the prefixes that don't."""
+    subject = f"`{_short(effect.program)}`" if effect.program else "it"
+    texts = [] if effect.target is None else [each.text for each in effect.target.texts[:2]]
+    words = [text.replace(HOLE, "…") for text in (*texts, *effect.words) if text.strip(HOLE)]
+    named = f" (`{_short(' '.join(words))}`)" if words else ""
+    granted = " or ".join(dict.fromkeys(f"`{each.text}`" for each in implied.around(effect)))
+    beyond = f", which the granted {_short(granted)} doesn't cover" if granted else ""
+    return f"{subject} {what}{named}{beyond}"
 
 
 def _is_own_job(effect: Effect) -> bool:

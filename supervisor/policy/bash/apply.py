@@ -7,7 +7,7 @@ from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.files import arrive
 from supervisor.policy.bash.roles import joined, play
 from supervisor.policy.bash.table import Command, Does, Operands, Overlay, Role
-from supervisor.policy.bash.use import Use
+from supervisor.policy.bash.use import Use, plain_words
 from supervisor.policy.bash.value import Value, known
 
 _FIRST: Final = frozenset({"cd", "only", "assign", "mount", "replace", "unset"})
@@ -41,7 +41,7 @@ def apply(use: Use) -> None:
         use.implied = False
     _operands(use, operands, turn)
     for each in does:
-        _natural(use, each)
+        _natural(use, each, operands)
     if command.options or command.reader or operands.middle != _TEXT:
         role = _EITHER if operands.middle == _EITHER else _DOUBT
         for value in use.parsed.doubts:
@@ -64,7 +64,9 @@ def _options(use: Use, turn: Mapping[str, Role]) -> None:
     for option, value in values:
         role = option.role
         if role is not None and role.kind not in _FIRST:
+            use.aside = True
             play(use, turn.get(role.kind, role), value)
+            use.aside = False
 
 
 def _chosen(
@@ -87,10 +89,10 @@ def _fits(overlay: Overlay, tags: set[str]) -> bool:
     return overlay.needs <= tags and not (overlay.without & tags)
 
 
-def _natural(use: Use, does: Does) -> None:
+def _natural(use: Use, does: Does, operands: Operands) -> None:
     """An effect that a command has by its nature."""
     if does.act is Act.SEND:
-        use.send(None, does.reason)
+        use.send(None, does.reason, plain_words(use.parsed.operands[len(operands.front) :]))
     else:
         use.emit(does.act, does.reason, severe=does.severe)
 

@@ -53,7 +53,8 @@ class Effect:
     `severe` marks what is never right, whoever asks (a key export, a group of signals to all).
     `elsewhere` says that it happens on another machine or in a container of the command's own, so
     its paths aren't this machine's. `named` tells a path that stands in the command from one that
-    only follows from it (the working folder of `ls`).
+    only follows from it (the working folder of `ls`). The `words` of a SEND without a target are
+    those that name what is asked for or sent (packages, branches).
     """
 
     act: Act
@@ -71,6 +72,8 @@ class Effect:
     """For EXECUTE: a builtin or keyword that needs no permission (`cd`, `read`, `test`, …)."""
     only: tuple[str, ...] = ()
     """For a recursive READ: globs of the file names that are read; empty for all."""
+    aside: bool = False
+    """An option names it (`--registry`), not the words that the command is about."""
     listed: bool = False
     """For EXECUTE: the table knows the program, and it runs no text or file of others."""
 

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from supervisor.policy.bash.effect import Act
-from supervisor.policy.bash.use import Use
+from supervisor.policy.bash.use import SENT, Use
 from supervisor.policy.bash.value import HOLE, Value, known
 
 _REMOTE: Final = re.compile(r"(?:[^/:\s]+@)?(?:\[[0-9A-Fa-f:]+\]|[^/:\s]+):(?!//)")
@@ -84,7 +84,7 @@ def data(use: Use, value: Value) -> None:
     text = value.texts[0].text
     name, at, path = text.partition("@")
     if at and (not name or "encoded" in use.tags) and path and path != "-":
-        use.emit(Act.READ, "is sent", known(path))
+        use.emit(Act.READ, SENT, known(path))
 
 
 def form(use: Use, value: Value) -> None:
@@ -96,7 +96,7 @@ def form(use: Use, value: Value) -> None:
     if content[:1] in {"@", "<"}:
         for path in content[1:].partition(";")[0].split(","):
             if path and path != "-":
-                use.emit(Act.READ, "is sent", known(path.strip('"')))
+                use.emit(Act.READ, SENT, known(path.strip('"')))
 
 
 def field_of(use: Use, value: Value) -> None:
@@ -104,20 +104,20 @@ def field_of(use: Use, value: Value) -> None:
     text = value.texts[0].text
     found = re.match(r"[^=@:]*(?::=@|=@|:@|==@|@)(.+)", text)
     if found and found[1] != "-":
-        use.emit(Act.READ, "is sent", known(found[1].partition(";")[0]))
+        use.emit(Act.READ, SENT, known(found[1].partition(";")[0]))
 
 
 def field_file(use: Use, value: Value) -> None:
     """`[NAME=]FILE`."""
     name, equals, path = value.texts[0].text.partition("=")
-    use.emit(Act.READ, "is sent", known(path if equals else name))
+    use.emit(Act.READ, SENT, known(path if equals else name))
 
 
 def data_file(use: Use, value: Value) -> None:
     """`file://FILE`; all else is data."""
     text = value.texts[0].text
     if text.startswith(("file://", "fileb://")):
-        use.emit(Act.READ, "is sent", known(text.partition("://")[2]))
+        use.emit(Act.READ, SENT, known(text.partition("://")[2]))
 
 
 _FILES_OF_SOCAT: Final = frozenset(

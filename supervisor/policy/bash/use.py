@@ -22,6 +22,9 @@ ground to ask."""
 RUN: Final = "is run as a script"
 """The reason of a READ of a file that an interpreter runs."""
 
+SENT: Final = "is sent"
+"""The reason of a READ of a file whose content goes to another machine."""
+
 NO_FILES: Final = frozenset(
     {"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero",
      "/dev/urandom", "/dev/random", "/dev/full", "/dev/ptmx"}
@@ -76,6 +79,8 @@ class Use:
     at: int = 1
     implied: bool = False
     """Whether the words at hand don't stand in the command (`ls` lists `.`)."""
+    aside: bool = False
+    """Whether the word at hand is the value of an option."""
 
     @property
     def argv(self) -> tuple[Value, ...]:
@@ -122,7 +127,7 @@ class Use:
         self.look.add(
             Effect(
                 act, self.program, self.invocation.part, reason, target, self.cwd, recursive,
-                severe, elsewhere, not self.implied, words, harmless, only,
+                severe, elsewhere, not self.implied, words, harmless, only, self.aside,
             )
         )  # fmt: skip
 
@@ -136,13 +141,21 @@ class Use:
         """Says that something can't be told."""
         self.emit(Act.UNKNOWN, reason)
 
-    def send(self, host: Value | None, reason: str = "reaches the network") -> None:
-        """Says that a host is reached; its value is marked if data of this machine goes there."""
+    def send(
+        self,
+        host: Value | None,
+        reason: str = "reaches the network",
+        words: tuple[str, ...] = (),
+    ) -> None:
+        """Says that a host is reached; its value is marked if data of this machine goes there.
+
+        `words` name what is asked for, where it goes to the service that the program is for.
+        """
         if self.carries:
             host = Value((Text(HOLE),)) if host is None else host
             host = Value(host.texts, from_data=True)
             reason = "sends data of this machine"
-        self.emit(Act.SEND, reason, host)
+        self.emit(Act.SEND, reason, host, words=words)
 
     def start(
         self,
