@@ -30,7 +30,8 @@ class Offer:
     """The suggestions for a call, what they were made from, and whether it has become needless.
 
     `is_covered` judges the call anew: whether it would run unasked by now. `betrays` looks into
-    what a person says. `asking` is None where nothing can be granted but the call itself.
+    what a person says. `asking` is None where nothing can be granted but the call itself, and
+    `why_none` says why.
     """
 
     asking: Asking | None = None
@@ -38,6 +39,7 @@ class Offer:
     suggested: tuple[SuggestedGrant, ...] = ()
     is_covered: Callable[[], Awaitable[bool]] = _never
     betrays: Betrays = nothing_betrayed
+    why_none: str = ""
 
     def told(self) -> dict[str, Any]:
         """What the request's event says of it."""

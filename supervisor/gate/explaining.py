@@ -2,15 +2,16 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from supervisor.gate.facts import fetch_facts
 from supervisor.policy.call import Ask, Facts, ToolCall, Verdict
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.decide import decide
 from supervisor.policy.explain import Explanation, explain
+from supervisor.policy.needs import Asking, needs_of
 from supervisor.policy.permissions import Permissions
-from supervisor.policy.suggest import Suggestion, suggestions
+from supervisor.policy.suggest import Suggestion, suggested, why_none
 from supervisor.policy.wanted import wanted
 from supervisor.policy.wants import Wants
 
@@ -44,6 +45,10 @@ def _judged(asked: Asked, wants: Wants, facts: Facts) -> Explanation:
     held = asked.permissions or policy.defaults[call.level]
     verdict: Verdict = decide(call, facts, policy, permissions=held, now=asked.now, wants=wants)
     offers: tuple[Suggestion, ...] = ()
+    why_not = ""
     if isinstance(verdict, Ask):
-        offers = suggestions(call, wants, facts, policy, permissions=held, now=asked.now)
-    return explain(call, wants, facts, verdict, policy, offers=offers, places=asked.places)
+        asking = Asking(call, wants, facts, policy, held, asked.now)
+        needs = needs_of(asking)
+        offers, why_not = suggested(asking, needs), why_none(asking, needs)
+    told = explain(call, wants, facts, verdict, policy, offers=offers, places=asked.places)
+    return replace(told, notes=(*told.notes, why_not)) if why_not else told

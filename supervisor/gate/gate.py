@@ -160,13 +160,10 @@ class Gate:
             return await self._ask_questions(call, said)
         if isinstance(said, Allow):
             return said, None
+        offer = await self._offer(asking)
+        reason = f"{said.reason}; {offer.why_none}" if offer.why_none else said.reason
         answer = await self._approvals.ask(
-            self._turn,
-            call,
-            said.rule,
-            said.reason,
-            category.value,
-            offer=await self._offer(asking),
+            self._turn, call, said.rule, reason, category.value, offer=offer
         )
         self._books.note(
             "permission asked for", tool=call.tool, rule=said.rule, outcome=answer.decision

@@ -5,12 +5,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from supervisor.approvals.display import make_visible
-from supervisor.approvals.offer import NOTHING, Offer
+from supervisor.approvals.offer import Offer
 from supervisor.events.schema import SuggestedGrant
 from supervisor.gate.reach import Reach, reach
 from supervisor.policy.needs import Asking, Needs, coverage_of, needs_of
 from supervisor.policy.permissions import GrantKind, GrantScope
-from supervisor.policy.suggest import Suggestion, suggested
+from supervisor.policy.suggest import Suggestion, suggested, why_none
 
 INLINE_CHARS: Final = 2_000
 """Characters of a command for which suggestions are made at once; for more a thread is taken."""
@@ -30,7 +30,7 @@ async def offer_of(
     else:
         needs, found = _made(asking)
     if not needs.parts and needs.whole is None:
-        return NOTHING
+        return Offer(why_none=why_none(asking, needs))
     told = [
         await _told(f"s{number}", each, asking, vault, earlier, has_agent=has_agent)
         for number, each in enumerate(found, start=1)

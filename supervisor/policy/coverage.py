@@ -16,9 +16,10 @@ from supervisor.trust.levels import TrustLevel
 
 CHANGERS = frozenset(
     """rm rmdir mkdir touch mv cp ln install chmod chown chgrp tee truncate unlink rsync
-    unzip""".split()  # noqa: SIM905  (a table to read)
+    unzip gcc g++ cc c++ clang clang++ rustc go gofmt javac terraform tofu
+    pandoc""".split()  # noqa: SIM905  (a table to read)
 )
-"""Programs whose trade is to change files."""
+"""Programs whose trade is to change files, or to make them from others."""
 
 _CHILD = "\u2042"  # no file is called so: it stands for any name in a folder
 

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -108,9 +109,9 @@ class Implied:
         for effect in self._analysis.effects:
             if effect.act is Act.EXECUTE and effect.words and self._is_here(effect):
                 within = found.setdefault(_part(effect), [])
-                if not any(each.starts(effect) for each in within):
-                    leading = self._coverage.prefixes(effect.words, asked=not effect.harmless)
-                    within.extend(self._prefix(words, effect) for words in leading)
+                asked = not effect.harmless and not any(each.starts(effect) for each in within)
+                leading = self._coverage.prefixes(effect.words, asked=asked)
+                within.extend(self._prefix(words, effect) for words in leading)
         return found
 
     def around(self, effect: Effect) -> Sequence[Prefix]:
@@ -144,11 +145,16 @@ class Implied:
                 around = self.around(each)
                 if around and not any(one.scripts(each) for one in around):
                     yield each, RUNS_ANOTHER
-            elif each.reason == SENT or (
-                each.reason != IN_DOUBT and (_part(each), each.program) in senders
+            elif self._is_sent(each, senders) and not any(
+                one.opens(each) for one in self.around(each)
             ):
-                if not any(one.opens(each) for one in self.around(each)):
-                    yield each, SENDS_FILE
+                yield each, SENDS_FILE
+
+    @staticmethod
+    def _is_sent(read: Effect, senders: AbstractSet[tuple[Part, str]]) -> bool:
+        return read.reason == SENT or (
+            read.reason != IN_DOUBT and (_part(read), read.program) in senders
+        )
 
     def _is_here(self, effect: Effect) -> bool:
         """A program by a relative path is only the granted one in the folder of the call."""
@@ -160,14 +166,14 @@ class Implied:
         if any(HOLE in each for each in words):
             within = [e for e in self._analysis.effects if _part(e) == _part(effect)]
             return Prefix(words, tuple(within))
-        return Prefix(words, _own_effects(words, self._context, self._table))
+        return Prefix(words, own_effects(words, self._context, self._table))
 
 
 _Key = tuple[int, tuple[str, ...], str, str]
 _kept: dict[_Key, tuple[CommandTable, tuple[Effect, ...]]] = {}
 
 
-def _own_effects(
+def own_effects(
     words: tuple[str, ...], context: ShellContext, table: CommandTable
 ) -> tuple[Effect, ...]:
     """What these words do as a command of their own."""

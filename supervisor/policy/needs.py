@@ -68,6 +68,12 @@ class Asking:
         found = [self.call.input[key] for key in COMMAND_FIELDS if key in self.call.input]
         return found[0] if len(found) == 1 and isinstance(found[0], str) else None
 
+    @property
+    def judged(self) -> Judged:
+        """The call with all that its verdict is made from."""
+        category = self.policy.category(self.call.tool)
+        return Judged(self.call, category, self.wants, self.facts, self.policy)
+
     def verdict(self) -> Verdict:
         """The verdict as it stands."""
         return decide(self.call, self.facts, self.policy, self.permissions, self.now, self.wants)
@@ -158,9 +164,7 @@ class _Wish(Coverage):
     def is_enough(self) -> bool:
         """Whether the call is allowed with these."""
         asking = self._asking
-        call, policy = asking.call, asking.policy
-        judged = Judged(call, policy.category(call.tool), asking.wants, asking.facts, policy)
-        verdict = by_tool_and_level(judged, asking.permissions, asking.now, self)
+        verdict = by_tool_and_level(asking.judged, asking.permissions, asking.now, self)
         return isinstance(verdict, Allow)
 
     def _is_met(self, need: Need) -> bool:
@@ -182,9 +186,7 @@ class _Wish(Coverage):
     def runs_by_prefix(self, words: Sequence[str]) -> bool:
         return bool(self.prefixes(words))
 
-    def prefixes(
-        self, words: Sequence[str], *, asked: bool = True
-    ) -> tuple[tuple[str, ...], ...]:
+    def prefixes(self, words: Sequence[str], *, asked: bool = True) -> tuple[tuple[str, ...], ...]:
         if asked:
             need = Need(GrantKind.BASH, words=tuple(words))
             self._found[need] = None

@@ -4,12 +4,18 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from supervisor.policy.bash.effect import Act, ShellContext
 from supervisor.policy.bash.table import Command, CommandTable, Operands, Role
+from supervisor.policy.bash.use import RUN
 from supervisor.policy.bash.value import HOLE
 from supervisor.policy.grant_pattern import MOST_WORDS, bare_program
+from supervisor.policy.implied import own_effects
 
 _RUNS: Final = frozenset({"shell", "line", "command", "argument", "program", "script", "source"})
 """Roles of operands that are run: what such a command does isn't in its first words."""
+_INTERPRETERS: Final = frozenset({"interpreter", "shell"})
+_MODULE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
+_SOMEWHERE: Final = ShellContext("/", "/root", {})
 _LITTLE: Final = frozenset({"sed", "jq"})
 """Languages whose programs are looked through, and run nothing by themselves."""
 _CARRIERS: Final = frozenset(
@@ -21,9 +27,12 @@ _RUN_AT_ONCE: Final = frozenset(
     """bunx dlx eval exec npx pipx source uvx .""".split()  # noqa: SIM905  (a table to read)
 )
 _TARGETED: Final = frozenset(
-    [("make",), ("just",), ("npm", "run"), ("pnpm", "run"), ("yarn",), ("yarn", "run")]
+    """make just yarn rake mvn mvnw gradle gradlew nx turbo task sbt mage npm·run pnpm·run yarn·run
+    nx·run turbo·run""".split()  # noqa: SIM905  (a table to read)
 )
 """Commands whose next word names what is done."""
+_WHERE: Final = frozenset({"repository", "host"})
+"""Roles of a first operand that says where something goes."""
 _PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_:-]*\Z")
 _MOST_UNKNOWN: Final = 2
 """Words of a program that isn't known, of which the second may be a subcommand."""
@@ -34,37 +43,109 @@ def prefixes(
 ) -> tuple[tuple[str, ...], ...]:
     """Leading words that could be granted, the most first; none where they would mean anything.
 
-    `starts_others`: this command starts another one, as `find -exec` does.
+    What is run must stand in them: of a launcher (`npx`, `uv run`) they hold the program that it
+    starts, of an interpreter the script or module. `starts_others`: this command starts another
+    one, as `find -exec` does.
     """
-    if not words or HOLE in words[0]:
+    if not words or HOLE in words[0] or not words[0].strip():
         return ()
     program = bare_program(words[0])
-    if "/" in program or not program.strip() or program in _RUN_AT_ONCE:
-        return ()  # a program that lies somewhere is another one in another folder
+    whole = (program, *words[1:])
     command = table.find(program)
-    if starts_others or (command is not None and _carries(command)):
+    if command is not None and _is_launcher(command, words[1:]):
+        return _through(whole, table)
+    if command is not None and "/" not in program and _carries(command):
+        named = _up_to_target(whole, table, Act.READ, RUN)
+        return (named,) if named and command.reader in _INTERPRETERS else ()
+    if starts_others or program in _RUN_AT_ONCE or ("/" in program and not _is_local(program)):
         return ()
     leading = tuple(_leading(program, words[1:], command))[:MOST_WORDS]
-    return tuple(leading[:count] for count in range(len(leading), 0, -1))
+    reached = _up_to_target(whole, table, Act.SEND)
+    found = [leading[:count] for count in range(len(leading), 0, -1)]
+    return tuple(dict.fromkeys([reached, *found] if len(reached) > len(leading) else found))
+
+
+def _is_local(program: str) -> bool:
+    return not program.startswith(("/", "~")) and ".." not in program.split("/")
+
+
+def _is_launcher(command: Command, rest: Sequence[str]) -> bool:
+    """Whether its operands are the words of a program that it runs here."""
+    for word in rest:
+        below = command.commands.get(word)
+        if below is None:
+            break
+        command = below
+    operands = command.operands
+    kinds = {role.kind for role in _roles(operands)}
+    return (
+        kinds == {"command"}
+        and command.reader is None
+        and not (command.elsewhere or command.harmless)
+    )
+
+
+def _through(words: tuple[str, ...], table: CommandTable) -> tuple[tuple[str, ...], ...]:
+    """The words of a launcher with those of what it starts."""
+    if any(HOLE in word for word in words):
+        return ()
+    for effect in own_effects(words, _SOMEWHERE, table)[1:]:
+        count = len(words) - len(effect.words)
+        if effect.act is Act.EXECUTE and count > 0 and effect.words == words[count:]:
+            return tuple((*words[:count], *each) for each in prefixes(effect.words, table))
+    return ()
+
+
+def _up_to_target(
+    words: tuple[str, ...], table: CommandTable, act: Act, reason: str = ""
+) -> tuple[str, ...]:
+    """The words up to the first that names the script that is run, or the host that is reached."""
+    known = words[: next((at for at, each in enumerate(words) if HOLE in each), len(words))]
+    for effect in own_effects(known, _SOMEWHERE, table):
+        target = effect.target.only if effect.target is not None else None
+        if effect.act is act and (not reason or effect.reason == reason) and target in known[1:]:
+            leading = known[: known.index(target, 1) + 1]
+            return leading if len(leading) <= MOST_WORDS else ()
+    if known[1:2] == ("-m",) and len(known) > 2 and act is Act.READ:  # noqa: PLR2004
+        return known[:3] if _MODULE.match(known[2]) else ()
+    return ()
 
 
 def _leading(program: str, rest: Iterable[str], command: Command | None) -> Iterator[str]:
     said = [program]
     yield program
+    guesses = _MOST_UNKNOWN if command is None or _has_groups(command) else 1
     for word in rest:
         if _PLAIN.match(word) is None:
             return
         below = command.commands.get(word) if command is not None else None
-        if below is not None and _carries(below):
-            return
-        guessed = command is None and len(said) < _MOST_UNKNOWN
-        if below is None and not guessed and tuple(said) not in _TARGETED:
+        if below is None:
+            guesses -= 1
+            if not _may_say(tuple(said), command, guesses):
+                return
+        elif _carries(below):
             return
         said.append(word)
         yield word
-        if below is None:
+        command = below if below is not None else command
+        if below is None and guesses == 0:
             return
-        command = below
+
+
+def _may_say(said: tuple[str, ...], command: Command | None, guesses: int) -> bool:
+    """Whether a word that isn't in the table may be a subcommand, or names what is done."""
+    if "·".join((said[0].rpartition("/")[2], *said[1:])) in _TARGETED:
+        return True
+    if command is None:
+        return guesses > 0
+    if command.commands:
+        other = command.commands.get("*")
+        return guesses >= 0 and not (other is not None and _carries(other))
+    return bool(command.operands.front) and command.operands.front[0].kind in _WHERE
+
+
+def _has_groups(command: Command) -> bool:
+    return any(each.commands for each in command.commands.values())
 
 
 def _carries(command: Command) -> bool:

@@ -8,12 +8,13 @@ from typing import Final
 from supervisor.policy.bash.effect import Act, Effect
 from supervisor.policy.bash.use import RUN
 from supervisor.policy.bash.value import HOLE
-from supervisor.policy.call import Facts, ToolCall
+from supervisor.policy.call import Ask, Facts, ToolCall
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.grant_pattern import WHOLE, exactly, validate
 from supervisor.policy.needs import Asking, Need, Needs, coverage_of, needs_of
 from supervisor.policy.permissions import GrantKind, GrantScope, Permissions
 from supervisor.policy.prefixes import prefixes
+from supervisor.policy.shell_cover import leads_outside
 from supervisor.policy.shown import shown
 from supervisor.policy.wants import Wants
 from supervisor.trust.levels import TrustLevel
@@ -21,8 +22,12 @@ from supervisor.trust.levels import TrustLevel
 MOST_SUGGESTED: Final = 12
 """Suggestions for one call."""
 
+_NOTHING: Final = "nothing can be granted"
 _SCOPES: Final = (GrantScope.SESSION, GrantScope.AGENT)
 _VAULT: Final = "."
+_WITHIN: Final = (
+    ", unless what follows reaches other hosts, sends files or runs other programs or scripts"
+)
 _DENIED_STAY: Final = "; what is on the deny list stays denied"
 
 
@@ -83,6 +88,21 @@ def suggested(asking: Asking, needs: Needs) -> tuple[Suggestion, ...]:
         if key not in found and (made := _checked(each, needs, groups, asking)) is not None:
             found[key] = made
     return tuple(found.values())[:MOST_SUGGESTED]
+
+
+def why_none(asking: Asking, needs: Needs) -> str:
+    """Why a call that asks can't be granted but once, in a sentence; empty if it can."""
+    verdict = asking.verdict()
+    if needs.parts or needs.whole is not None or not isinstance(verdict, Ask):
+        return ""
+    if verdict.rule == "not-confined":
+        return f"{_NOTHING}: {verdict.reason}"
+    targets = asking.judged.targets
+    if asking.wants.analysis is not None and leads_outside(targets):
+        return f"{_NOTHING}: no grant opens the outside of the vault"
+    if verdict.unsure:
+        return f"{_NOTHING}: the call couldn't be understood: {verdict.unsure[0]}"
+    return f"{_NOTHING}: a person decides about each such call"
 
 
 def _checked(
@@ -157,7 +177,7 @@ def _for_command(need: Need, asking: Asking) -> Iterator[_Candidate]:
     found = prefixes(need.words, asking.policy.commands, starts_others=starts_others)
     for number, leading in enumerate(found):
         text = " ".join(leading)
-        covers = f"runs any command that begins with `{text}`, whatever follows in it"
+        covers = f"runs any command that begins with `{text}`{_WITHIN}"
         yield _Candidate(
             1 + number, GrantKind.BASH, text, covers + _also(asking, runs) + _not_its_files(asking)
         )

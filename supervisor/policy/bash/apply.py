@@ -19,6 +19,7 @@ _DOUBT: Final = Role("doubt")
 _EITHER: Final = Role("either")
 _FILL: Final = Role("fill")
 _TEXT: Final = Role("text")
+_STARTS: Final = frozenset({"command", "line", "argument"})
 _BEHIND: Final = frozenset({"-c", "--command", "--"})
 
 
@@ -92,7 +93,9 @@ def _fits(overlay: Overlay, tags: set[str]) -> bool:
 def _natural(use: Use, does: Does, operands: Operands) -> None:
     """An effect that a command has by its nature."""
     if does.act is Act.SEND:
-        use.send(None, does.reason, plain_words(use.parsed.operands[len(operands.front) :]))
+        named = operands.middle is None or operands.middle.kind not in _STARTS
+        words = plain_words(use.parsed.operands[len(operands.front) :]) if named else ()
+        use.send(None, does.reason, words)
     else:
         use.emit(does.act, does.reason, severe=does.severe)
 

@@ -65,6 +65,7 @@ def variables(look: Look, invocation: Invocation, program: str) -> None:
         else:
             bare = use.within((value,))
             inner = Use(look, _without(bare, name), _BARE, program, invocation.cwd, Parsed())
+            inner.aside = True
             play_as(inner, variable.role.kind, value)
     if settings and base == "git":
         _git_settings(look, invocation, settings)

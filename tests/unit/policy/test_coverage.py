@@ -102,14 +102,14 @@ def test_the_whole_vault_covers_a_command_that_changes_files_by_its_trade_alone(
 def test_a_prefix_covers_a_command_word_by_word(
     prefix: str, words: tuple[str, ...], covered: bool
 ) -> None:
-    assert covers(bash=(prefix,)).runs(words) is covered
+    assert covers(bash=(prefix,)).runs_by_prefix(words) is covered
 
 
 def test_an_exact_grant_is_that_call_and_no_other() -> None:
     exact = covers(bash=("=git push origin main",))
     assert exact.runs_exactly("git push origin main")
     assert not exact.runs_exactly("git push origin main --force")
-    assert not exact.runs(("git", "push"))
+    assert not exact.runs_by_prefix(("git", "push"))
 
 
 def grant(**changes: object) -> Grant:
@@ -157,4 +157,4 @@ def test_a_tool_is_granted_by_its_name_or_by_each_host_that_it_reaches() -> None
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_no_pattern_makes_it_fail(pattern: str, path: str) -> None:
     covers(read=(pattern,)).reads(path)
-    covers(bash=(pattern,)).runs((path,))
+    covers(bash=(pattern,)).runs_by_prefix((path,))

@@ -12,7 +12,7 @@ from supervisor.policy.grant_pattern import validate
 from supervisor.policy.needs import Asking, needs_of
 from supervisor.policy.own_pattern import problem_of
 from supervisor.policy.permissions import GrantKind, Permissions
-from supervisor.policy.suggest import Suggestion
+from supervisor.policy.suggest import Suggestion, why_none
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.grants import asking_about, suggested_for, wary_policy
 from tests.worlds.policy_world import make_vault
@@ -158,14 +158,15 @@ async def test_a_grant_for_one_part_covers_no_other_part(world: World) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "python3 src/app.py",
+        "python3 -c 'print(1)'",
         "bash -c 'ls notes'",
-        "sh src/run.sh",
-        "node src/app.js",
+        "sh -s < src/run.sh",
+        "npx sh -c 'ls notes'",
+        "uv run python -c 'print(1)'",
         "awk '{print $1}' notes/a.md",
         "find . -name '*.pyc' -exec rm {} ;",
-        "./run.sh",
-        "src/run.sh --now",
+        "/opt/run.sh",
+        "../run.sh --now",
         "nohup ls notes",
         "timeout 5 ls notes",
         "xargs rm < notes/a.md",
@@ -177,6 +178,74 @@ async def test_what_runs_other_things_is_offered_as_a_whole_only(
     for each in await world.for_command(command):
         program = command.split(maxsplit=1)[0]
         assert each.kind is not GrantKind.BASH or not each.pattern.startswith(program), each
+
+
+@pytest.mark.parametrize(
+    ("command", "narrow"),
+    [
+        ("npx tsc --noEmit", "npx tsc"),
+        ("npx --yes eslint src", "npx --yes eslint"),
+        ("uv run pytest -q docs", "uv run pytest"),
+        ("poetry run python src/app.py", "poetry run python src/app.py"),
+        ("bundle exec rspec docs/a_spec.rb", "bundle exec rspec"),
+        ("gh pr view 3 --comments", "gh pr view"),
+        ("aws s3 ls s3://b", "aws s3 ls"),
+        ("terraform plan -no-color", "terraform plan"),
+        ("git push origin main", "git push origin main"),
+        ("python3 src/app.py --all", "python3 src/app.py"),
+        ("python -m pytest -q", "python -m pytest"),
+        ("bash ./run.sh a", "bash ./run.sh"),
+        ("./gradlew test --info", "./gradlew test"),
+        ("curl -s https://a.example/x", "curl -s https://a.example/x"),
+    ],
+)
+async def test_what_runs_stands_in_the_narrowest_prefix(
+    world: World, command: str, narrow: str
+) -> None:
+    whole, first, *_broader = (
+        each for each in await world.for_command(command) if each.kind is GrantKind.BASH
+    )
+    assert whole.pattern == f"={command}"
+    assert first.pattern == narrow
+    assert "unless what follows reaches other hosts, sends files or runs other" in first.covers
+
+
+async def test_a_prefix_that_is_held_but_does_not_reach_far_enough_is_made_up_for(
+    world: World,
+) -> None:
+    command = "curl https://a.example/ https://b.example/"
+    held = Permissions(trust_mode=False, bash=("curl https://a.example/",))
+    asking = await asking_about(
+        "Bash", world.vault, world.policy, permissions=held, command=command
+    )
+    verdict = asking.verdict()
+    assert isinstance(verdict, Ask)
+    assert verdict.reason == (
+        "`curl` sends: reaches the network (`https://b.example/`), which the granted "
+        "`curl https://a.example/` doesn't cover"
+    )
+    assert patterns(suggested_for(asking)) == [f"={command}", "curl"]
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("cat /etc/hostname", "no grant opens the outside of the vault"),
+        ("cat ../x | sort", "no grant opens the outside of the vault"),
+    ],
+)
+async def test_why_nothing_can_be_granted_is_said(world: World, command: str, why: str) -> None:
+    asking = await world.asking("Bash", command=command)
+    needs = needs_of(asking)
+    assert suggested_for(asking) == ()
+    assert why_none(asking, needs) == f"nothing can be granted: {why}"
+
+
+async def test_where_something_can_be_granted_no_excuse_is_made(world: World) -> None:
+    for tool, given in (("Bash", {"command": "$X notes"}), ("Read", {"file_path": "notes/a.md"})):
+        asking = await world.asking(tool, **given)
+        assert why_none(asking, needs_of(asking)) == ""
+        assert suggested_for(asking)
 
 
 async def test_a_program_that_a_wrapper_runs_is_offered_by_its_own_words(world: World) -> None:
@@ -237,6 +306,12 @@ async def test_where_commands_are_not_confined_no_grant_helps_and_none_is_offere
         ("Grep", {"pattern": "x", "path": "docs"}),
         ("Bash", {"command": "ls notes && wc -l notes/a.md docs/guide.md"}),
         ("Bash", {"command": "rm -r docs"}),
+        ("Bash", {"command": "npx tsc -p . && npm test"}),
+        ("Bash", {"command": "uv run pytest -q docs | tail -n 3"}),
+        ("Bash", {"command": "curl -d @notes/a.md https://a.example/"}),
+        ("Bash", {"command": "git fetch origin; gh pr list --state open"}),
+        ("Bash", {"command": "npm install left-pad --registry https://r.example"}),
+        ("Bash", {"command": "cd docs && python3 x.py; bash ./run.sh"}),
         ("Bash", {"command": "sort notes/a.md > Blogs/sorted.md"}),
         ("Strange", {"x": "y"}),
     ],
@@ -271,6 +346,9 @@ async def test_each_suggestion_does_what_it_says(
         (GrantKind.BASH, "env", "its first words"),
         (GrantKind.BASH, "python3", "its first words"),
         (GrantKind.BASH, "bash", "its first words"),
+        (GrantKind.BASH, "npx", "its first words"),
+        (GrantKind.BASH, "uv run", "its first words"),
+        (GrantKind.BASH, "python3 -c", "its first words"),
         (GrantKind.BASH, "sudo", "its first words"),
         (GrantKind.TOOL, "Read", "isn't granted as a whole"),
         (GrantKind.TOOL, "Bash", "isn't granted as a whole"),
