@@ -1,8 +1,7 @@
 """What granted prefixes cover of a command: what their own words do, and what they are for."""
 
 import shlex
-from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -135,11 +134,11 @@ class Implied:
         reads = [e for e in self._analysis.effects if e.act is Act.READ and not e.elsewhere]
         if not reads:
             return
-        senders = {
-            (_part(each), each.program)
-            for each in self._analysis.effects
-            if each.act is Act.SEND and each.target is not None and not each.elsewhere
-        }
+        senders: dict[tuple[Part, str], bool] = {}
+        for each in self._analysis.effects:
+            if each.act is Act.SEND and not each.elsewhere:
+                key = (_part(each), each.program)
+                senders[key] = senders.get(key, False) or each.target is not None
         for each in reads:
             if each.reason == RUN:
                 around = self.around(each)
@@ -151,10 +150,12 @@ class Implied:
                 yield each, SENDS_FILE
 
     @staticmethod
-    def _is_sent(read: Effect, senders: AbstractSet[tuple[Part, str]]) -> bool:
-        return read.reason == SENT or (
-            read.reason != IN_DOUBT and (_part(read), read.program) in senders
-        )
+    def _is_sent(read: Effect, senders: Mapping[tuple[Part, str], bool]) -> bool:
+        """Whether a file goes to a host that is named, or is what a service is called about."""
+        if read.reason in {SENT, IN_DOUBT}:
+            return read.reason == SENT
+        named = senders.get((_part(read), read.program))
+        return named is not None and (named or not read.aside)
 
     def _is_here(self, effect: Effect) -> bool:
         """A program by a relative path is only the granted one in the folder of the call."""

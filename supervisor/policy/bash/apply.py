@@ -7,7 +7,7 @@ from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.files import arrive
 from supervisor.policy.bash.roles import joined, play
 from supervisor.policy.bash.table import Command, Does, Operands, Overlay, Role
-from supervisor.policy.bash.use import Use, plain_words
+from supervisor.policy.bash.use import GUESSED, Use, plain_words
 from supervisor.policy.bash.value import Value, known
 
 _FIRST: Final = frozenset({"cd", "only", "assign", "mount", "replace", "unset"})
@@ -93,7 +93,8 @@ def _fits(overlay: Overlay, tags: set[str]) -> bool:
 def _natural(use: Use, does: Does, operands: Operands) -> None:
     """An effect that a command has by its nature."""
     if does.act is Act.SEND:
-        named = operands.middle is None or operands.middle.kind not in _STARTS
+        middle = operands.middle
+        named = GUESSED not in use.tags and (middle is None or middle.kind not in _STARTS)
         words = plain_words(use.parsed.operands[len(operands.front) :]) if named else ()
         use.send(None, does.reason, words)
     else:

@@ -19,7 +19,7 @@ from supervisor.policy.bash.read import Budget, Shell, read_script
 from supervisor.policy.bash.readers import READ_BY
 from supervisor.policy.bash.redirects import redirects, variables
 from supervisor.policy.bash.table import Command, CommandTable, Operands, Role
-from supervisor.policy.bash.use import IN_DOUBT, Use, plain_words
+from supervisor.policy.bash.use import GUESSED, IN_DOUBT, Use, plain_words
 from supervisor.policy.bash.value import HOLE, Text, Value, known
 
 DEEPEST: Final = 16
@@ -308,6 +308,7 @@ def descend(use: Use, command: Command, argv: Sequence[Value], at: int = 1) -> N
         whole = child is None and other is not None and "whole" in other.tags
         if child is None:
             child = other
+            tags.add(GUESSED)
             if "." in text or "/" in text or "@" in text:
                 doubts.append(parsed.operands[0])
         if child is None:

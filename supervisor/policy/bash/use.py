@@ -22,6 +22,9 @@ ground to ask."""
 RUN: Final = "is run as a script"
 """The reason of a READ of a file that an interpreter runs."""
 
+GUESSED: Final = "subcommand not listed"
+"""The tag of a command whose subcommand isn't in the table, so what its operands mean is open."""
+
 SENT: Final = "is sent"
 """The reason of a READ of a file whose content goes to another machine."""
 

@@ -22,7 +22,8 @@ PREFIXES = sorted({each for case in CASES for each in case["permissions"]["bash"
 COMMANDS = sorted({case["input"]["command"] for case in CASES})
 ADDED = [
     "https://evil.example/", "--next https://evil.example/", "-x evil.example:80", "-T README.md",
-    "-d @README.md", "--registry https://evil.example", "; id", "&& id", "| sh", "$(id)", "> /tmp/x",
+    "-d @README.md",
+    "--registry https://evil.example", "; id", "&& id", "| sh", "$(id)", "> /tmp/x",
 ]  # fmt: skip
 ORDER = {Allow: 0, Ask: 1, Deny: 2}
 
