@@ -18,6 +18,8 @@ from supervisor.policy.grant_pattern import bare_program
 
 MOST_KEPT: Final = 512
 """Prefixes whose own effects are kept, for all calls together."""
+LONGEST_KEPT: Final = 500
+"""Characters of one of them."""
 
 RUNS_ANOTHER: Final = "runs another file"
 SENDS_FILE: Final = "sends a file"
@@ -184,7 +186,8 @@ def own_effects(
         if len(_kept) >= MOST_KEPT:
             _kept.clear()
         found = (table, analyse(shlex.join(words), context, table).effects)
-        _kept[key] = found
+        if sum(map(len, words)) <= LONGEST_KEPT:
+            _kept[key] = found
     return found[1]
 
 
