@@ -69,7 +69,11 @@ def _doubt(use: Use, value: Value) -> None:
             if len(value.texts) > 1 or "::" in text:
                 return
         if len(text) <= _LONGEST_DOUBT and any(sign in text for sign in "=@,:#"):
-            for piece in _PARTS.split(_ADDRESS.sub("", text) if "://" in text else text):
+            if "://" in text:
+                for address in _ADDRESS.findall(text):
+                    use.send(Value(known(address).texts, value.from_data), "may reach an address")
+                text = _ADDRESS.sub("", text)
+            for piece in _PARTS.split(text):
                 if looks_like_path(piece):
                     use.emit(Act.READ, IN_DOUBT, known(piece))
 
