@@ -156,3 +156,8 @@ def make(use: Use) -> None:
             use.unknown(f"{name} changes what runs the recipes")
             if name.rstrip(":") == "SHELL":
                 use.start([known(text)], stdin=False)
+        elif equals:
+            variable = use.look.table.variable(name.rstrip(":?+"))
+            runs = variable is not None and variable.role.kind in {"shell", "program"}
+            if runs and variable is not None and text and text not in variable.fine:
+                use.script(known(text), stdin=False)
