@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
+from supervisor.policy.record import record
 from supervisor.trust.levels import TrustLevel
 
 
@@ -56,7 +57,7 @@ class Kind(StrEnum):
     """Nobody looked, or the look failed."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PathFact:
     """What the file system says of one path that a call names.
 

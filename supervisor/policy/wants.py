@@ -1,12 +1,11 @@
 """What a decision must know of the file system before it can be made, as values."""
 
-from dataclasses import dataclass
-
 from supervisor.policy.bash.effect import Analysis
 from supervisor.policy.call import Use
+from supervisor.policy.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scan:
     """A search that reads the files below a folder: only those that `only` matches, if it says.
 
@@ -19,7 +18,7 @@ class Scan:
     everything: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Wanted:
     """One text that names a path; relative ones start at `cwd`, or the call's working directory.
 
@@ -36,7 +35,7 @@ class Wanted:
     changes: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Wants:
     """What a call names. `patterns` are judged by themselves; the paths need facts.
 

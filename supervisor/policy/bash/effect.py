@@ -1,11 +1,11 @@
 """Effects: what a command does, as far as that can be told without running it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
 from supervisor.policy.bash.invocation import Part
 from supervisor.policy.bash.value import Value
+from supervisor.policy.record import record
 
 
 class Act(StrEnum):
@@ -44,7 +44,7 @@ class Act(StrEnum):
     """Does something that can't be told; `reason` says why."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Effect:
     """One thing that a command does.
 
@@ -78,7 +78,7 @@ class Effect:
     """For EXECUTE: the table knows the program, and it runs no text or file of others."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Analysis:
     """What a command does: all its effects in the order of its text.
 
@@ -91,7 +91,7 @@ class Analysis:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ShellContext:
     """Where a command runs: absolute paths as its shell sees them.
 

@@ -1,12 +1,13 @@
 """What a shell would start: one simple command with its words, redirects and circumstances."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from supervisor.policy.bash.value import Value
+from supervisor.policy.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Part:
     """The part of the call's command that something came from: offsets into its text.
 
@@ -26,7 +27,7 @@ class Direction(StrEnum):
     BOTH = "both"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Redirect:
     """A file that the shell opens for a command (here-documents are `Invocation.stdin`)."""
 
@@ -36,7 +37,7 @@ class Redirect:
     descriptor: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stdin:
     """What a command may read from its standard input, where that isn't the terminal's.
 
@@ -49,7 +50,7 @@ class Stdin:
     path: Value | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Invocation:
     """One simple command.
 
@@ -74,7 +75,7 @@ class Invocation:
     substitutions: tuple[tuple[int, Stdin], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unresolved:
     """Something in a command that can't be told without running it, and where it stands."""
 
@@ -82,7 +83,7 @@ class Unresolved:
     part: Part
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reading:
     """All that a script would start, as far as it can be told.
 

@@ -1,16 +1,17 @@
 """Paths as texts: joined, named and parted without a look at the file system."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from supervisor.policy.bash.value import HOLE, MOST_TEXTS, UNKNOWN, Text, Value
+from supervisor.policy.record import record
 
 _LONGEST_PATH: Final = 4_096
 _MOST_NAMES: Final = 16
 _LONGEST_ENDING: Final = 12
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Found(Value):
     """The files that a search below `start` finds: `names` are globs of their names, all if empty.
 

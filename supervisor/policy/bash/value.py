@@ -1,7 +1,8 @@
 """What a word of a command may become: known texts, with holes where nothing can be known."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from supervisor.policy.record import record
 
 HOLE: Final = "\0"
 """Stands in a text for a piece that can't be known; a command itself can't hold a NUL."""
@@ -10,7 +11,7 @@ MOST_TEXTS: Final = 64
 """Alternatives that are kept apart; beyond, the value is unknown."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Text:
     """One text that a word may become.
 
@@ -29,7 +30,7 @@ class Text:
         return HOLE not in self.text
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Value:
     """All the texts that a word may become; never empty.
 

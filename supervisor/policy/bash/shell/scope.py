@@ -10,6 +10,7 @@ from supervisor.policy.bash.shell.algebra import EMPTY, blurred, literal, mapped
 from supervisor.policy.bash.shell.sink import Sink
 from supervisor.policy.bash.shell.syntax import Function
 from supervisor.policy.bash.value import UNKNOWN, Value
+from supervisor.policy.record import record
 
 DEFAULT_SEPARATORS: Final = literal(" \t\n")
 """`$IFS` where nobody has changed it."""
@@ -27,7 +28,7 @@ _A_SHELL: Final = literal("/bin/bash")
 _MOST_REFERENCES: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Shell:
     """The state a shell starts in.
 
