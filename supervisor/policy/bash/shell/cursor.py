@@ -7,7 +7,8 @@ from supervisor.policy.bash.shell.limits import Budget
 from supervisor.policy.bash.shell.syntax import Trouble
 
 _BLANKS: Final = re.compile(r"(?:[ \t]|\\\n)*")
-_SKIPPED: Final = frozenset(" \t\\")
+SKIPPED: Final = frozenset(" \t\\")
+"""What blanks and continued lines begin with."""
 
 
 class Broken(Exception):
@@ -47,7 +48,7 @@ class Cursor:
         if self.at >= self.size:
             return ""
         here = self.text[self.at]
-        if here not in _SKIPPED:
+        if here not in SKIPPED:
             return here
         match = _BLANKS.match(self.text, self.at)
         if match is not None:
@@ -61,7 +62,9 @@ class Cursor:
 
     def afford(self, nodes: int = 1) -> None:
         """Take from the words and commands that may be looked at."""
-        if not self.budget.spend(nodes):
+        if self.budget.nodes >= nodes:
+            self.budget.nodes -= nodes
+        elif not self.budget.spend(nodes):
             raise Broken("it has too many parts", self.at, fatal=True)
 
     def count(self) -> None:

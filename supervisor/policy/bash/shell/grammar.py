@@ -8,7 +8,7 @@ import re
 from typing import Final
 
 from supervisor.policy.bash.shell.compound import Compounds
-from supervisor.policy.bash.shell.cursor import Broken
+from supervisor.policy.bash.shell.cursor import SKIPPED, Broken
 from supervisor.policy.bash.shell.limits import Budget
 from supervisor.policy.bash.shell.redirections import REDIRECTS
 from supervisor.policy.bash.shell.syntax import (
@@ -23,6 +23,7 @@ from supervisor.policy.bash.shell.syntax import (
     Trouble,
     Word,
     plain_word,
+    plain_words,
 )
 
 _RESERVED: Final = re.compile(
@@ -30,6 +31,7 @@ _RESERVED: Final = re.compile(
     r"|\[\[)(?=[ \t\n;&|()<>]|\\\n|$)"
 )
 _ENDING: Final = frozenset(("", "\n", ";", "|", ")", "#"))
+_BREAKS: Final = frozenset(("", "\n", ")", "#"))
 _CLOSERS: Final = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}"})
 _PREFIX: Final = re.compile(r"(?:!|time(?:[ \t]+-p)?(?:[ \t]+--)?)(?=[ \t\n;&|()<>]|\\\n|$)")
 _AND_OR: Final = re.compile(r"&(?:\\\n)*&|\|(?:\\\n)*\|")
@@ -37,8 +39,8 @@ _PIPE: Final = re.compile(r"\|(?:\\\n)*&|\|(?!(?:\\\n)*\|)")
 _SEPARATOR: Final = re.compile(r";(?![;&])|&(?!(?:\\\n)*&)")
 _LETTER: Final = r"[^ \t\n|&;()<>'\"$`\\*?\[~{\0]"
 _PLAIN_WORD: Final = rf"(?!#)(?:{_LETTER}++|\{{\}})++(?=[ \t\n|;)]|&(?!>)|$)"
-_PLAIN_COMMAND: Final = re.compile(rf"[ \t]*+({_PLAIN_WORD}(?:[ \t]++{_PLAIN_WORD})*+)")
-"""Words in which nothing means anything to the shell, with the blanks before them."""
+_PLAIN_COMMAND: Final = re.compile(rf"[ \t]*+({_PLAIN_WORD}(?:[ \t]++{_PLAIN_WORD})*+)[ \t]*+")
+"""Words in which nothing means anything to the shell, with the blanks around them."""
 
 _WORDS: Final = re.compile(rf"(?:[ \t]++{_PLAIN_WORD})+")
 """Several of them."""
@@ -152,9 +154,10 @@ class Grammar(Compounds):
         """Lists up to a closer (which isn't read) or the end."""
         found = Sequence()
         text = self.text
+        size = self.size
         while True:
             self.lines()
-            here = self.peek()
+            here = text[self.at] if self.at < size else ""
             if not here or here == ")":
                 return found
             if here == ";" and text.startswith((";;", ";&"), self.at):
@@ -164,11 +167,13 @@ class Grammar(Compounds):
             item = self._and_or()
             found.items.append(item)
             here = self.blanks()
+            if here in _BREAKS:
+                continue
             separator = _SEPARATOR.match(text, self.at) if here in (";", "&") else None
             if separator is not None:
                 self.at = separator.end()
                 item.background = here == "&"
-            elif self.peek() not in ("", "\n", ")", "#") and not text.startswith(";", self.at):
+            elif here != ";":
                 if self.reserved() in _CLOSERS:
                     return found
                 raise self._misplaced()
@@ -190,14 +195,21 @@ class Grammar(Compounds):
 
     def pipeline(self) -> Pipeline:
         """Commands joined by bars, after any `!` and `time`."""
-        while self.peek() in ("!", "t") and (prefix := _PREFIX.match(self.text, self.at)):
+        text, size = self.text, self.size
+        while self.at < size and text[self.at] in "!t":
+            prefix = _PREFIX.match(text, self.at)
+            if prefix is None:
+                break
             self.at = prefix.end()
             if self.blanks() in ("", "\n", ";", "&", ")"):
                 return Pipeline([])
         stages = [self.command()]
         while True:
-            here = self.blanks()
-            match = _PIPE.match(self.text, self.at) if here == "|" else None
+            if self.at < size and text[self.at] in SKIPPED:
+                self.blanks()
+            if self.at >= size or text[self.at] != "|":
+                return Pipeline(stages)
+            match = _PIPE.match(text, self.at)
             if match is None:
                 return Pipeline(stages)
             self.at = match.end()
@@ -206,8 +218,8 @@ class Grammar(Compounds):
 
     def command(self) -> Command:
         """One command with its redirects."""
-        here = self.peek()
-        if here == "(" or (here in "iwufsctdeb{}![" and self.reserved()):
+        here = self.text[self.at] if self.at < self.size else ""
+        if here in "(iwufsctdeb{}![" and (here == "(" or self.reserved()):
             return self.compound(here)
         return self.simple()
 
@@ -219,7 +231,7 @@ class Grammar(Compounds):
         self.simples.append(node)
         words = node.words
         first, declares, fixed = self._plain_start(words)
-        while here := self._going_on(words, declares=declares):
+        while here := self._behind():
             if here == "(":
                 return self._definition(node)
             before = self.at
@@ -237,6 +249,9 @@ class Grammar(Compounds):
                 if not words:
                     first, declares = before, word.plain in _DECLARES
                 words.append(word)
+            if words and not declares and (run := _WORDS.match(self.text, self.at)) is not None:
+                words += plain_words(run[0])
+                self.at = run.end()
         self.starts.append(first)
         node.fixed = fixed
         node.start, node.end = self.fixed or (
@@ -254,26 +269,24 @@ class Grammar(Compounds):
         if run is None:
             return self.at, False, True
         start = run.start(1)
-        found = run[1].replace("\t", " ").split(" ")
-        first = found[0]
-        if "=" in first:
+        first, *others = plain_words(run[1])
+        name = first.plain or ""
+        if "=" in name:
             return self.at, False, True
-        if first in _DECLARES:
-            words.append(plain_word(first))
-            self.at = start + len(first)
+        words.append(first)
+        if name in _DECLARES:
+            self.at = start + len(name)
             return start, True, True
-        words += [plain_word(each) for each in found if each]
+        words += others
         self.at = run.end()
         return start, False, True
 
-    def _going_on(self, words: list[Word | Assignment], *, declares: bool) -> str:
-        """Read the plain words that come next; the character behind, empty if none follows."""
-        text = self.text
-        if words and not declares and (run := _WORDS.match(text, self.at)) is not None:
-            words += [plain_word(each) for each in run[0].replace("\t", " ").split(" ") if each]
-            self.at = run.end()
-        here = self.blanks()
-        if here in _ENDING or (here == "&" and not text.startswith("&>", self.at)):
+    def _behind(self) -> str:
+        """The character behind the blanks, if the command goes on with it; else empty."""
+        here = self.text[self.at] if self.at < self.size else ""
+        if here in SKIPPED:
+            here = self.blanks()
+        if here in _ENDING or (here == "&" and not self.text.startswith("&>", self.at)):
             return ""
         return here
 

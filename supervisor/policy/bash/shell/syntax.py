@@ -4,6 +4,7 @@ Offsets are places in the text as it was given, so that a report can point at th
 stood inside another one after its escapes were removed (backticks) has the outer place throughout.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, TypeAlias
@@ -95,6 +96,16 @@ def _short_word(text: str) -> Word:
 def plain_word(text: str) -> Word:
     """A word in which nothing means anything to the shell."""
     return _short_word(text) if len(text) <= _SHORT else Word(text, (), literal(text))
+
+
+def plain_words(run: str) -> Iterable[Word]:
+    """Such words, parted by blanks and tabs."""
+    if "\t" in run:
+        run = run.replace("\t", " ")
+    found = run.split(" ")
+    if "" in found:
+        found = [each for each in found if each]
+    return map(_short_word if len(run) <= _SHORT else plain_word, found)
 
 
 @dataclass(slots=True)
