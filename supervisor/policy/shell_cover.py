@@ -30,8 +30,14 @@ def not_covered(
         unsure["the command is too long or too deep to look through"] = None
     implied = Implied(analysis, coverage, judged.call, judged.policy.commands)
     for effect in analysis.effects:
-        where = unsure if effect.act is Act.UNKNOWN else missing
-        where.update(dict.fromkeys(_of_effect(effect, implied, trusted=trusted)))
+        act = effect.act
+        if act is Act.EXECUTE:
+            if effect.harmless or trusted:
+                continue
+        elif act in PATH_ACTS and not effect.elsewhere:
+            continue  # those are judged as targets
+        where = unsure if act is Act.UNKNOWN else missing
+        where.update(dict.fromkeys(_of_effect(effect, implied)))
     for effect, what in implied.beyond():
         if what != RUNS_ANOTHER or not (trusted or coverage.any_command):
             missing[_beyond(effect, what, implied)] = None
@@ -52,12 +58,10 @@ def leads_outside(targets: Sequence[Target]) -> bool:
     )
 
 
-def _of_effect(effect: Effect, implied: Implied, *, trusted: bool) -> Iterator[str]:
+def _of_effect(effect: Effect, implied: Implied) -> Iterator[str]:
     if effect.act is Act.EXECUTE:
-        if not (effect.harmless or trusted or implied.runs(effect)):
+        if not implied.runs(effect):
             yield f"no permission covers `{_short(' '.join(effect.words) or effect.program)}`"
-        return
-    if effect.act in PATH_ACTS and not effect.elsewhere:
         return
     if effect.act is Act.SEND and not effect.elsewhere:
         if not implied.sends(effect):

@@ -2,8 +2,9 @@
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from supervisor.policy.bash.effect import Act, Analysis, Effect
 from supervisor.policy.bash.value import HOLE, Text
@@ -25,8 +26,8 @@ _STREAMS = re.compile(
     r"/dev/(?:null|zero|full|tty|stdin|stdout|stderr|random|urandom|fd/\d+)\Z|/proc/self/fd/\d+\Z"
 )
 _WILD_PART = re.compile(r"(?:[*?.]|\[[^\]]*\])+\Z")
-
-Key = tuple[int, str, str | None, str]
+_UNTOLD: Final[Sequence[tuple[Text, str | None]]] = ((Text(HOLE), None),)
+_FULL: Final = TrustLevel.FULL
 
 
 @dataclass(slots=True)
@@ -66,27 +67,23 @@ def is_broad(pattern: str) -> bool:
 
 def wanted_of_effects(analysis: Analysis, call: ToolCall) -> tuple[tuple[Wanted, ...], bool]:
     """What to look up for the effects, and whether that is all of it."""
-    found: dict[Wanted, None] = {}
+    found: list[Wanted] = []
+    level = call.level
     for index, effect in enumerate(analysis.effects):
-        if effect.act not in PATH_ACTS or effect.elsewhere:
+        act = effect.act
+        if act not in PATH_ACTS or effect.elsewhere or (act is Act.LIST and level is _FULL):
             continue
-        if effect.act is Act.LIST and call.level is TrustLevel.FULL:
-            continue
+        changes = act in CHANGES
+        of_effect: list[Wanted] = []
         for text, cwd in _texts(effect, call):
-            if cwd is None or not text.known or is_stream(text.text):
+            spelt = text.text
+            if cwd is None or HOLE in spelt or is_stream(spelt):
                 continue
-            want = Wanted(
-                text=text.text,
-                use=Use.EFFECT,
-                scan=_scan(effect, text, call.level),
-                effect=index,
-                cwd=cwd,
-                pattern=text.pattern,
-                changes=effect.act in CHANGES,
-            )
-            if len(found) >= MOST_TARGETS:
-                return tuple(found), False
-            found[want] = None
+            if len(found) + len(of_effect) >= MOST_TARGETS:
+                return (*found, *dict.fromkeys(of_effect)), False
+            scan = _scan(effect, text, level)
+            of_effect.append(Wanted(spelt, Use.EFFECT, scan, index, cwd, text.pattern, changes))
+        found += of_effect if len(of_effect) <= 1 else dict.fromkeys(of_effect)
     return tuple(found), True
 
 
@@ -94,36 +91,41 @@ def targets(
     analysis: Analysis, call: ToolCall, wants: Sequence[Wanted], facts: Sequence[PathFact]
 ) -> tuple[list[Target], bool]:
     """The paths that the effects act upon, with what was found out about them; and whether all."""
-    known = {_key(want): fact for want, fact in zip(wants, facts, strict=True)}
+    known = {
+        (want.effect, want.text, want.pattern, want.cwd): fact
+        for want, fact in zip(wants, facts, strict=True)
+        if want.effect is not None
+    }
     found: list[Target] = []
-    for at in enumerate(analysis.effects):
-        if at[1].act in PATH_ACTS:
-            for text, cwd in _texts(at[1], call):
+    vault = call.as_seen_vault
+    for index, effect in enumerate(analysis.effects):
+        if effect.act in PATH_ACTS:
+            for text, cwd in _texts(effect, call):
                 if len(found) >= MOST_JUDGED:
                     return found, False
                 if not is_stream(text.text):
-                    found.append(_target(at, text, cwd, call.as_seen_vault, known))
+                    fact = known.get((index, text.text, text.pattern, cwd))
+                    found.append(_target(index, effect, text, cwd, vault, fact))
     return found, True
 
 
-def _key(want: Wanted) -> Key:
-    return (-1 if want.effect is None else want.effect, want.text, want.pattern, want.cwd or "")
-
-
-def _texts(effect: Effect, call: ToolCall) -> Iterator[tuple[Text, str | None]]:
+def _texts(effect: Effect, call: ToolCall) -> Sequence[tuple[Text, str | None]]:
     """Each text the target may be, with the folder it starts in; None if that isn't known."""
-    if effect.target is None:
-        yield Text(HOLE), None
-        return
-    folders: list[str | None] = [call.as_seen_cwd]
-    if effect.cwd is not None:
-        folders = [each.text if each.known else None for each in effect.cwd.texts]
-    for text in effect.target.texts:
-        if text.text.startswith("/"):
-            yield text, "/"
+    target, cwd = effect.target, effect.cwd
+    if target is None:
+        return _UNTOLD
+    folders: Iterable[str | None] = (call.as_seen_cwd,)
+    if cwd is not None:
+        folders = [each.text if HOLE not in each.text else None for each in cwd.texts]
+        if len(folders) > 1:
+            folders = dict.fromkeys(folders)
+    found: list[tuple[Text, str | None]] = []
+    for text in target.texts:
+        if text.text[:1] == "/":
+            found.append((text, "/"))
         else:
-            for folder in dict.fromkeys(folders):
-                yield text, folder
+            found += [(text, folder) for folder in folders]
+    return found
 
 
 def _scan(effect: Effect, text: Text, level: TrustLevel) -> Scan | None:
@@ -136,16 +138,14 @@ def _scan(effect: Effect, text: Text, level: TrustLevel) -> Scan | None:
     return Scan(everything=True) if text.pattern is not None and is_broad(text.pattern) else None
 
 
-def _target(
-    at: tuple[int, Effect], text: Text, cwd: str | None, vault: str, known: Mapping[Key, PathFact]
+def _target(  # noqa: PLR0913, PLR0917  (one of several hundred: no table is made for its parts)
+    index: int, effect: Effect, text: Text, cwd: str | None, vault: str, fact: PathFact | None
 ) -> Target:
-    index, effect = at
-    fact = known.get((index, text.text, text.pattern, cwd or ""))
     # A piece that isn't known is some letter: what is known around it may still name a file.
     spelt = text.text.replace(HOLE, "x")
     path = spelt_out(spelt, cwd) if cwd is not None else None
-    names: tuple[str, ...]
-    names = (relative_to_vault(path, vault) if path else posixpath.normpath(spelt),)
+    own = relative_to_vault(path, vault) if path else posixpath.normpath(spelt)
+    names: tuple[str, ...] = (own,)
     places: tuple[str, ...] = (path,) if path else ()
     pattern = None
     broad = False
@@ -158,21 +158,13 @@ def _target(
         # What isn't known may be nothing, and then `/$name` is `/`.
         places = (path, *(["/"] if spelt_out(text.text.replace(HOLE, ""), "/") == "/" else []))
     if fact is not None and fact.problem is None:
-        names = tuple(dict.fromkeys((*names, *fact.names)))
-        entries = [fact.entry] if fact.entry is not None else []
+        if fact.names != names:
+            names = tuple(dict.fromkeys((*names, *fact.names)))
+        entries = [] if fact.entry is None or (fact.entry == own and not broad) else [fact.entry]
         follows = effect.act is not Act.DELETE or text.text.endswith(("/", "/.")) or broad
-        if follows and fact.resolved is not None:
+        if follows and fact.resolved is not None and (fact.resolved != own or broad):
             entries.append(fact.resolved)
-        if pattern is None or broad:
+        if entries and (pattern is None or broad):
             places = tuple(dict.fromkeys((*places, *(absolute(each, vault) for each in entries))))
-    return Target(
-        index=index,
-        effect=effect,
-        text=text.text,
-        names=names,
-        places=places,
-        whole=text.known and cwd is not None,
-        pattern=pattern,
-        broad=broad,
-        fact=fact,
-    )
+    whole = cwd is not None and HOLE not in text.text
+    return Target(index, effect, text.text, names, places, whole, pattern, broad, fact)

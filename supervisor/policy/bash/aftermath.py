@@ -12,6 +12,8 @@ from supervisor.policy.bash.use import RUN
 from supervisor.policy.bash.value import HOLE
 
 _SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash", "mksh", "fish", "csh"})
+_EVAL: Final = "eval"
+_RUNS_ORDERS: Final = _SHELLS | {_EVAL}
 _NETWORK: Final = frozenset(
     {"nc", "ncat", "netcat", "socat", "telnet", "nc.traditional", "nc.openbsd",
      "websocat", "chisel"}
@@ -41,21 +43,26 @@ def _base(invocation: Invocation) -> str:
 
 def _remote_shells(seen: Sequence[Invocation]) -> list[Effect]:
     """Shells whose input or output is the network."""
+    bases = [_base(each) for each in seen]
+    if _RUNS_ORDERS.isdisjoint(bases):
+        return []
     tied = any(
         NETWORK.match(each.target.texts[0].text)
         for invocation in seen
         for each in invocation.redirects
     )
     network = set(_NETWORK)
-    if any(_base(each) == "openssl" and len(each.argv) > 1 and each.argv[1].only == "s_client"
-           for each in seen):  # fmt: skip
+    if "openssl" in bases and any(
+        base == "openssl" and len(each.argv) > 1 and each.argv[1].only == "s_client"
+        for base, each in zip(bases, seen, strict=True)
+    ):
         network.add("openssl")
     found = []
-    for each in seen:
-        if _base(each) not in _SHELLS:
-            if _orders_from_network(each, tied=tied) or _is_an_order(each):
+    for base, each in zip(bases, seen, strict=True):
+        if base not in _SHELLS:
+            if (tied and base == _EVAL and _is_untold(each)) or _is_an_order(each):
                 found.append(
-                    Effect(Act.REMOTE_SHELL, _base(each), each.part, "runs what the network says")
+                    Effect(Act.REMOTE_SHELL, base, each.part, "runs what the network says")
                 )
             continue
         texts = [word.texts[0].text for word in each.argv[1:]]
@@ -71,19 +78,13 @@ def _remote_shells(seen: Sequence[Invocation]) -> list[Effect]:
         feeds = any(name.rpartition("/")[2] in network for name in each.feeds)
         open_ended = each.stdin is not None and not each.stdin.text.known
         if own or (not runs_text and (fed or feeds or (tied and open_ended))):
-            found.append(
-                Effect(Act.REMOTE_SHELL, _base(each), each.part, "hands a shell to the network")
-            )
+            found.append(Effect(Act.REMOTE_SHELL, base, each.part, "hands a shell to the network"))
     return found
 
 
-def _orders_from_network(each: Invocation, *, tied: bool) -> bool:
-    """Whether it is an `eval` of what can't be known, beside an open connection."""
-    return (
-        tied
-        and _base(each) == "eval"
-        and any(HOLE in text.text for word in each.argv[1:] for text in word.texts)
-    )
+def _is_untold(each: Invocation) -> bool:
+    """Whether a word behind the first holds what can't be known."""
+    return any(HOLE in text.text for word in each.argv[1:] for text in word.texts)
 
 
 def _is_an_order(each: Invocation) -> bool:
@@ -96,7 +97,9 @@ def _own_scripts(effects: Sequence[Effect], written: set[str]) -> list[Effect]:
     found = []
     bare = {text.removeprefix("./") for text in written}
     for each in effects:
-        if each.act is Act.EXECUTE and each.words:
+        if each.act is Act.EXECUTE:
+            if not each.words:
+                continue
             name = each.words[0]
             hit = "/" in name and name.removeprefix("./") in bare
             if not hit and each.program != name:

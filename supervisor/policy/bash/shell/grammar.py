@@ -22,7 +22,6 @@ from supervisor.policy.bash.shell.syntax import (
     Simple,
     Trouble,
     Word,
-    plain_word,
     plain_words,
 )
 
