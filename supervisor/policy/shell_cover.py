@@ -30,14 +30,9 @@ def not_covered(
         unsure["the command is too long or too deep to look through"] = None
     implied = Implied(analysis, coverage, judged.call, judged.policy.commands)
     for effect in analysis.effects:
-        act = effect.act
-        if act is Act.EXECUTE:
-            if effect.harmless or trusted:
-                continue
-        elif act in PATH_ACTS and not effect.elsewhere:
-            continue  # those are judged as targets
-        where = unsure if act is Act.UNKNOWN else missing
-        where.update(dict.fromkeys(_of_effect(effect, implied)))
+        if not _is_settled(effect, trusted=trusted):
+            where = unsure if effect.act is Act.UNKNOWN else missing
+            where.update(dict.fromkeys(_of_effect(effect, implied)))
     for effect, what in implied.beyond():
         if what != RUNS_ANOTHER or not (trusted or coverage.any_command):
             missing[_beyond(effect, what, implied)] = None
@@ -56,6 +51,13 @@ def leads_outside(targets: Sequence[Target]) -> bool:
         if target.fact is not None and not target.effect.elsewhere
         for each in (target.fact.matches or (target.fact,))
     )
+
+
+def _is_settled(effect: Effect, *, trusted: bool) -> bool:
+    """Whether nothing is to be said of an effect here: paths are judged as targets."""
+    if effect.act is Act.EXECUTE:
+        return effect.harmless or trusted
+    return effect.act in PATH_ACTS and not effect.elsewhere
 
 
 def _of_effect(effect: Effect, implied: Implied) -> Iterator[str]:

@@ -76,7 +76,7 @@ def test_a_grant_counts_at_its_level_and_before_its_end_and_never_else(
     covered = {
         GrantKind.READ: coverage.reads(NOTE),
         GrantKind.WRITE: coverage.writes(NOTE),
-        GrantKind.BASH: coverage.runs(["ls", "notes"]),
+        GrantKind.BASH: coverage.runs_by_prefix(["ls", "notes"]),
         GrantKind.TOOL: coverage.uses_tool("Strange"),
     }
     counts = given_at is level and (ends is None or now < ends)

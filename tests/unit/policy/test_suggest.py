@@ -242,8 +242,10 @@ async def test_why_nothing_can_be_granted_is_said(world: World, command: str, wh
 
 
 async def test_where_something_can_be_granted_no_excuse_is_made(world: World) -> None:
-    for tool, given in (("Bash", {"command": "$X notes"}), ("Read", {"file_path": "notes/a.md"})):
-        asking = await world.asking(tool, **given)
+    for asking in (
+        await world.asking("Bash", command="$X notes"),
+        await world.asking("Read", file_path="notes/a.md"),
+    ):
         assert why_none(asking, needs_of(asking)) == ""
         assert suggested_for(asking)
 
