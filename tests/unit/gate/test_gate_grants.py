@@ -362,3 +362,16 @@ async def test_a_session_has_so_many_grants_and_no_more(world: GrantsWorld) -> N
     request = await world.asks(world.gate(), "Read", file_path="docs/guide.md")
     with pytest.raises(InvalidRequest, match=f"{MOST_GRANTS} grants already"):
         await world.grant(request, suggestions=("s1",))
+
+
+async def test_a_request_says_why_nothing_can_be_granted_beyond_it(world: GrantsWorld) -> None:
+    outside = await world.asks(world.gate(), "Bash", command="cat /etc/hostname")
+    assert outside.suggested_grants == ()
+    assert outside.reason.endswith(
+        "nothing can be granted: no grant opens the outside of the vault"
+    )
+    inside = await world.asks(world.gate(), "Bash", command="npx tsc --noEmit")
+    assert "nothing can be granted" not in inside.reason
+    await world.grant(inside, suggestions=(suggestion(inside, "npx tsc"),))
+    assert await world.runs(world.gate(), "Bash", command="npx tsc -p notes")
+    assert not await world.runs(world.gate(), "Bash", command="npx tsc-other")
