@@ -44,7 +44,7 @@ def _base(invocation: Invocation) -> str:
 def _remote_shells(seen: Sequence[Invocation]) -> list[Effect]:
     """Shells whose input or output is the network."""
     bases = [_base(each) for each in seen]
-    if _RUNS_ORDERS.isdisjoint(bases):
+    if _RUNS_ORDERS.isdisjoint(bases) and not any(_is_an_order(each) for each in seen):
         return []
     tied = any(
         NETWORK.match(each.target.texts[0].text)
