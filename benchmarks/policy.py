@@ -13,8 +13,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 from benchmarks._figures import machine, median, percentile, table
@@ -51,6 +52,15 @@ class Probe:
     tool: str
     input: dict[str, str]
     rounds: int = ROUNDS
+    again: bool = False
+    """Whether the very same call is judged each time; else each has a comment of its own."""
+
+    def calls(self, call: ToolCall) -> Iterator[ToolCall]:
+        """The call, over and over."""
+        for number in count():
+            command = call.input.get("command")
+            own = None if self.again or command is None else f"{command} # {number}"
+            yield call if own is None else replace(call, input={**call.input, "command": own})
 
 
 PROBES = (
@@ -59,6 +69,8 @@ PROBES = (
     Probe("Bash, 11 characters", "Bash", {"command": "git status "}),
     Probe(f"Bash, {len(SHORT)} characters", "Bash", {"command": SHORT}),
     Probe(f"Bash, {len(LONG)} characters", "Bash", {"command": LONG}),
+    Probe(f"the same {len(SHORT)} again", "Bash", {"command": SHORT}, again=True),
+    Probe(f"the same {len(LONG)} again", "Bash", {"command": LONG}, again=True),
     Probe("Bash, 1 MB of commands", "Bash", {"command": "ls && " * 170_000}, 5),
     Probe("Bash, 5,000 nested `$(`", "Bash", {"command": "$(" * 5000 + ")" * 5000}, 5),
     Probe("Bash, 8 kB of `x|`", "Bash", {"command": "x|" * 4000}, 5),
@@ -99,7 +111,10 @@ def decisions(policy: CompiledPolicy, vault: str) -> None:
         facts = loop.run_until_complete(fetch_facts(call, policy, vault, wants=wants))
         verdict = decide(call, facts, policy, permissions, wants=wants)
 
-        def pure(call: ToolCall = call, facts: Facts = facts) -> object:
+        calls = probe.calls(call)
+
+        def pure(calls: Iterator[ToolCall] = calls, facts: Facts = facts) -> object:
+            call = next(calls)
             return decide(call, facts, policy, permissions, wants=wanted(call, policy))
 
         def look(call: ToolCall = call, wants: Wants = wants) -> object:

@@ -1,10 +1,13 @@
 """The policy in force, as the decision reads it: frozen, whole, and known by its hash."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
+from typing import Final
 
-from supervisor.policy.bash.effect import Act
+from supervisor.policy.bash.effect import Act, Analysis, ShellContext
+from supervisor.policy.bash.effects import analyse
 from supervisor.policy.bash.table import CommandTable
 from supervisor.policy.dangerous import DangerRule
 from supervisor.policy.deny_list import DenyList, DenyRule
@@ -12,6 +15,11 @@ from supervisor.policy.kept import Kept, Sources
 from supervisor.policy.permissions import Permissions
 from supervisor.policy.tool_rules import Answer, ToolRule
 from supervisor.trust.levels import TrustLevel
+
+MOST_KEPT: Final = 128
+"""Commands whose analysis is kept."""
+LONGEST_KEPT: Final = 4_096
+"""Characters of such a command."""
 
 
 class Category(StrEnum):
@@ -99,6 +107,11 @@ class CompiledPolicy:
     sources: Sources = field(init=False)
     """Folders that aren't read as a whole, as what is denied is what they are there for."""
 
+    known_commands: Callable[[str, str, str], Analysis] = field(
+        init=False, repr=False, compare=False
+    )
+    """What a command does, by its text, its folder and the home folder; the last ones are kept."""
+
     def __post_init__(self) -> None:
         by_act = {
             act: tuple(rule for rule in self.dangerous if act in rule.acts)
@@ -107,6 +120,19 @@ class CompiledPolicy:
         object.__setattr__(self, "dangerous_by_act", by_act)
         object.__setattr__(self, "filled", Kept(self.protected))
         object.__setattr__(self, "sources", Sources(self.denied))
+        object.__setattr__(self, "known_commands", lru_cache(MOST_KEPT)(self._analyse))
+
+    def analysis_of(self, text: str, cwd: str, home: str) -> Analysis:
+        """What a command does.
+
+        Kept, as a call is judged several times: before a person is asked, for what they could
+        grant, and once they did; and agents repeat themselves.
+        """
+        read = self.known_commands if len(text) <= LONGEST_KEPT else self._analyse
+        return read(text, cwd, home)
+
+    def _analyse(self, text: str, cwd: str, home: str) -> Analysis:
+        return analyse(text, ShellContext(cwd=cwd, home=home, environment={}), self.commands)
 
     def category(self, tool: str) -> Category:
         """The tool's category; the longest matching prefix counts, and a name beats a prefix."""

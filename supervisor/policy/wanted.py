@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from supervisor.policy.addresses import addresses_in
-from supervisor.policy.bash.effect import Act, Analysis, Effect, ShellContext
-from supervisor.policy.bash.effects import analyse
+from supervisor.policy.bash.effect import Act, Analysis, Effect
 from supervisor.policy.bash.invocation import Part
 from supervisor.policy.call import ToolCall, Use
 from supervisor.policy.compiled import Category, CompiledPolicy
@@ -129,8 +128,8 @@ def _shell(call: ToolCall, policy: CompiledPolicy) -> Wants:
 
 
 def _analysed(texts: Sequence[str], call: ToolCall, policy: CompiledPolicy) -> Analysis:
-    context = ShellContext(cwd=call.as_seen_cwd, home=call.as_seen_home, environment={})
-    found = [analyse(text.replace("\0", ""), context, policy.commands) for text in texts]
+    cwd, home = call.as_seen_cwd, call.as_seen_home
+    found = [policy.analysis_of(text.replace("\0", ""), cwd, home) for text in texts]
     if len(found) == 1 and "\0" not in texts[0]:
         return found[0]
     # Shells differ in what they make of a NUL: most leave it out, some end there.
