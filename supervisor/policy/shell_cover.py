@@ -29,10 +29,12 @@ def not_covered(
     if not analysis.complete:
         unsure["the command is too long or too deep to look through"] = None
     implied = Implied(analysis, coverage, judged.call, judged.policy.commands)
+    vault = judged.call.as_seen_vault
     for effect in analysis.effects:
         if not _is_settled(effect, trusted=trusted):
             where = unsure if effect.act is Act.UNKNOWN else missing
             where.update(dict.fromkeys(_of_effect(effect, implied)))
+    missing.update(dict.fromkeys(_out_there(analysis, vault)))
     for effect, what in implied.beyond():
         if what != RUNS_ANOTHER or not (trusted or coverage.any_command):
             missing[_beyond(effect, what, implied)] = None
@@ -50,6 +52,22 @@ def leads_outside(targets: Sequence[Target]) -> bool:
         for target in targets
         if target.fact is not None and not target.effect.elsewhere
         for each in (target.fact.matches or (target.fact,))
+    )
+
+
+def _out_there(analysis: Analysis, vault: str) -> Iterator[str]:
+    """Programs that run what lies in their folder, and are started outside of the vault."""
+    for effect in analysis.effects:
+        if effect.act is Act.EXECUTE and _starts_outside(effect, vault):
+            yield f"`{_short(effect.program)}` would run in a folder outside the vault"
+
+
+def _starts_outside(effect: Effect, vault: str) -> bool:
+    if effect.harmless or effect.elsewhere or effect.listed or effect.cwd is None:
+        return False
+    return any(
+        each.known and each.text != vault and not each.text.startswith(f"{vault}/")
+        for each in effect.cwd.texts
     )
 
 

@@ -1,5 +1,7 @@
 """Code in a command's words, by its language."""
 
+import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -12,6 +14,15 @@ from supervisor.policy.bash.value import HOLE, Value
 LONGEST: Final = 16_000
 """Characters of code that are looked at; beyond, it is unknown."""
 _MOST: Final = 8
+_ASKED: Final = (
+    r"process\.env(?:\.HOME|\[['\"]HOME['\"]\])|ENV(?:\[|\.fetch\()['\"]HOME['\"][\])]"
+    r"|Dir\.home(?:\(\))?|File\.expand_path\(['\"]~['\"]\)"
+    r"|(?<=[,(\s])\$ENV\{['\"]?HOME['\"]?\}(?=\s*[,);])|(?:os\.)?getenv\(['\"]HOME['\"]\)|Deno\.env\.get\(['\"]HOME['\"]\)"
+    r"|ENVIRON\[['\"]HOME['\"]\]|\$_(?:SERVER|ENV)\[['\"]HOME['\"]\]"
+    r"|(?:require\(['\"](?:node:)?os['\"]\)|os)\.homedir\(\)"
+)
+_HOME: Final = re.compile(_ASKED)
+_IN_TEMPLATE: Final = re.compile(rf"[$#]\{{(?:{_ASKED})\}}")
 _BIG: Final[Mapping[str, Callable[[Use, str], None]]] = {"python": python_code}
 
 
@@ -19,7 +30,7 @@ def run_code(use: Use, language: str, value: Value) -> None:
     """What the code does, as far as its calls can be recognised."""
     read = _BIG.get(language) or LITTLE.get(language)
     for each in value.texts[:_MOST]:
-        code = each.text
+        code = _with_home(each.text, use.look.home) if language != "python" else each.text
         if HOLE in code:
             use.unknown("runs code that can't be told before it runs")
             if not code.strip(HOLE):
@@ -31,3 +42,12 @@ def run_code(use: Use, language: str, value: Value) -> None:
             read(use, code)
         else:
             other_code(use, language, code)
+
+
+def _with_home(code: str, home: str) -> str:
+    """The code with the home folder as a text where it asks for it, in any language's words."""
+    if "HOME" not in code and "home" not in code and "~" not in code:
+        return code
+    text = json.dumps(home)
+    code = _IN_TEMPLATE.sub(home, code)
+    return _HOME.sub(lambda _found: text, code)

@@ -176,6 +176,8 @@ class _Look:
                 self.kept.note(invocation)
             if not argv:
                 return
+            if invocation.builtin:
+                self._matched(invocation)
             if len(argv[0].texts) == 1 and argv[0].texts[0].pattern is None:
                 self._named(invocation, argv[0].texts[0].text)
             else:
@@ -183,6 +185,15 @@ class _Look:
                     self._named(replace(invocation, argv=(known(name), *argv[1:])), name)
         finally:
             self._depth -= 1
+
+    def _matched(self, invocation: Invocation) -> None:
+        """What a builtin is given by a glob: the names in the folders that it looks through."""
+        for word in invocation.argv[1:]:
+            if any(each.pattern is not None and "/" in each.text for each in word.texts):
+                name = invocation.argv[0].texts[0].text
+                self.add(
+                    Effect(Act.LIST, name, invocation.part, "is looked for", word, invocation.cwd)
+                )
 
     def _names(self, word: Value) -> Iterator[str]:
         """The programs that a first word may name; a glob may name any that fits it."""
