@@ -25,31 +25,35 @@ _BEHIND: Final = frozenset({"-c", "--command", "--"})
 
 def apply(use: Use) -> None:
     """All that a command does by its options, its operands and its nature."""
-    if "help" in use.tags:
+    parsed = use.parsed
+    if "help" in parsed.tags:
         return
     command = use.command
     operands, default, turn = command.operands, command.default, _NO_TURN
     does: Iterable[Does] = command.does
     if command.when:
-        operands, default, does, turn = _chosen(command, use.tags)
-    if use.parsed.values:
+        operands, default, does, turn = _chosen(command, parsed.tags)
+    if parsed.values:
         _options(use, turn)
     if default is not None and (
-        len(use.parsed.operands) <= len(operands.front) or default[0].kind in _LANDS
+        len(parsed.operands) <= len(operands.front) or default[0].kind in _LANDS
     ):
         use.implied = True
         play(use, turn.get(default[0].kind, default[0]), known(default[1]))
         use.implied = False
-    _operands(use, operands, turn)
+    if parsed.operands:
+        _operands(use, operands, turn)
     for each in does:
         _natural(use, each, operands)
-    if command.options or command.reader or operands.middle != _TEXT:
+    if (parsed.doubts or parsed.puts) and (
+        command.options or command.reader or operands.middle != _TEXT
+    ):
         role = _EITHER if operands.middle == _EITHER else _DOUBT
-        for value in use.parsed.doubts:
+        for value in parsed.doubts:
             play(use, role, value)
-        for value in use.parsed.puts:
+        for value in parsed.puts:
             play(use, _FILL, value)
-    if use.parsed.loose and command.runs:
+    if parsed.loose and command.runs:
         use.unknown("a word that can't be told may be an option that writes or runs something")
 
 
@@ -102,16 +106,18 @@ def _natural(use: Use, does: Does, operands: Operands) -> None:
 
 
 def _operands(use: Use, operands: Operands, turn: Mapping[str, Role]) -> None:
-    words: Sequence[Value] = use.parsed.operands
-    if not words:
+    rest: Sequence[Value] = use.parsed.operands
+    front, middle, back = operands.front, operands.middle, operands.back
+    if front:
+        for role, value in zip(front, rest, strict=False):
+            play(use, turn.get(role.kind, role), value)
+        rest = rest[len(front) :]
+        if not rest:
+            return
+    if not back:
+        if middle is not None:
+            _middle(use, turn.get(middle.kind, middle), rest)
         return
-    front, back = operands.front, operands.back
-    for role, value in zip(front, words, strict=False):
-        play(use, turn.get(role.kind, role), value)
-    rest = words[len(front) :]
-    if not rest:
-        return
-    middle = operands.middle
     if "into" in use.tags:
         back = ()
     count = len(back) if back and (len(rest) > len(back) or middle is None) else 0

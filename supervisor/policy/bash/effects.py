@@ -171,15 +171,16 @@ class _Look:
         self._depth += 1
         try:
             argv = invocation.argv
-            if invocation.redirects or (argv and argv[0].texts[0].text == "tee"):
+            first = argv[0].texts[0] if argv else None
+            if invocation.redirects or (first is not None and first.text == "tee"):
                 redirects(self, invocation)
                 self.kept.note(invocation)
-            if not argv:
+            if first is None:
                 return
-            if invocation.builtin:
+            if invocation.builtin and len(argv) > 1:
                 self._matched(invocation)
-            if len(argv[0].texts) == 1 and argv[0].texts[0].pattern is None:
-                self._named(invocation, argv[0].texts[0].text)
+            if first.pattern is None and len(argv[0].texts) == 1:
+                self._named(invocation, first.text)
             else:
                 for name in self._names(argv[0]):
                     self._named(replace(invocation, argv=(known(name), *argv[1:])), name)
@@ -222,7 +223,7 @@ class _Look:
         command = self.table.find(name)
         if command is None:
             command = _UNKNOWN_PROGRAM
-        if command.plain or all(len(each.texts) == 1 for each in invocation.argv):
+        if command.plain or all([len(each.texts) == 1 for each in invocation.argv]):
             self._one(invocation, command, name)
             return
         self.repeats = True
@@ -238,32 +239,43 @@ class _Look:
         )  # fmt: skip
 
     def _one(self, invocation: Invocation, command: Command, name: str) -> None:
-        argv = invocation.argv
-        use = Use(self, invocation, command, name, invocation.cwd, Parsed())
-        perhaps = self._printed(use) if any(each.from_data for each in argv) else None
-        descend(use, command, use.argv)
-        harmless = use.command.harmless and "/" not in name
-        self.add(
+        argv, cwd = invocation.argv, invocation.cwd
+        perhaps = None
+        if any([each.from_data for each in argv]):
+            use = Use(self, invocation, command, name, cwd, Parsed())
+            perhaps = self._printed(use)
+            descend(use, command, use.argv)
+            command = use.command
+        elif command.commands:
+            use = Use(self, invocation, command, name, cwd, Parsed())
+            descend(use, command, argv)
+            command = use.command
+        else:
+            use = Use(self, invocation, command, name, cwd, parse(command, argv, 1))
+        unknown = command is _UNKNOWN_PROGRAM
+        placed = "/" in name
+        self.effects.append(
             Effect(
-                Act.EXECUTE, name, invocation.part, "is run", cwd=invocation.cwd,
-                words=(name, *plain_words(argv[1:])), harmless=harmless,
-                listed=use.command is not _UNKNOWN_PROGRAM and not use.command.runs,
+                Act.EXECUTE, name, invocation.part, "is run", None, cwd,
+                words=(name, *plain_words(argv[1:])),
+                harmless=command.harmless and not placed,
+                listed=not (unknown or command.runs),
             )
         )  # fmt: skip
-        if "help" in use.tags:
+        if "help" in use.parsed.tags:
             return
-        if "/" in name:
-            text = self.kept.of(join(invocation.cwd, known(name)))
+        if placed:
+            text = self.kept.of(join(cwd, known(name)))
             if text is not None:
                 self.script(text, use.within(argv))
-        if (
-            use.command.operands.middle in _GUESSED and use.command.reader is None
-        ) or "behind" in use.tags:
+        if (command.operands.middle in _GUESSED and command.reader is None) or (
+            "behind" in use.parsed.tags
+        ):
             perhaps_carries(use)
-        reader = use.command.reader
+        reader = command.reader
         if reader is not None:
             READ_BY[reader](use)
-        elif use.command.elsewhere:
+        elif command.elsewhere:
             elsewhere(use)
         else:
             apply(use)

@@ -1,6 +1,7 @@
 """A command's words → its options with their values, its operands, and the tags that both set."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -78,10 +79,8 @@ def parse(  # noqa: C901 - one case a kind of word; split, it would be slower
             if first == "+" and "+" in options:
                 _take(options["+"], cut(word, 1), parsed)
                 continue
-            if (first == HOLE or (word.texts[0].many and HOLE in text)) and not isinstance(
-                word, Found
-            ):
-                parsed.loose = True
+            if HOLE in text and (first == HOLE or word.texts[0].many):
+                parsed.loose = parsed.loose or not isinstance(word, Found)
             operands.append(word)
             if style == "stop":
                 operands.extend(argv[at:])
@@ -125,7 +124,7 @@ def _option(command: Command, argv: Sequence[Value], at: int, parsed: Parsed, st
             return at
     if option is not None:
         if option.role is None or option.optional:
-            _take(option, None, parsed)
+            parsed.tags.update(option.tags)
             return at
         return _next(option, argv, at, parsed)
     if equals and text[:2] != "--" and name[:2] not in command.options:
@@ -157,12 +156,14 @@ def _guess(name: str, value: Value | None, argv: Sequence[Value], at: int, parse
 def _short(command: Command, name: str) -> Option | None:
     """The long option that the name abbreviates, if it can only mean one."""
     found: Option | None = None
-    for long in command.longs:
-        if long.startswith(name):
-            option = command.options[long]
-            if found is not None and found != option:
-                return None
-            found = option
+    # They are in order: those that begin with the name stand together.
+    for long in command.longs[bisect_left(command.longs, name) :]:
+        if not long.startswith(name):
+            break
+        option = command.options[long]
+        if found is not None and found != option:
+            return None
+        found = option
     return found
 
 

@@ -1,6 +1,7 @@
 """sed's scripts: commands that run programs (`e`), and that read or write files (`r`, `w`)."""
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from supervisor.policy.bash.effect import Act
@@ -74,19 +75,25 @@ def _file(use: Use, act: Act, name: str) -> None:
         use.emit(act, "is read by sed" if act is Act.READ else "is written by sed", known(name))
 
 
+@lru_cache(maxsize=256)
+def _up_to(mark: str) -> re.Pattern[str]:
+    """A piece of a command with the mark behind it; a backslash takes what follows along."""
+    mark = re.escape(mark)
+    return re.compile(rf"((?:(?!{mark})[^\\]|\\.)*+){mark}", re.DOTALL)
+
+
 def _substitute(use: Use, code: str, at: int) -> int:
     """`s/FIND/PUT/FLAGS`, `y/FROM/TO/`."""
     letter, mark = code[at], code[at + 1 : at + 2]
     pieces: list[str] = []
     at += 2
-    start = at
-    while at < len(code) and len(pieces) < _SPLIT[letter]:
-        if code[at] == "\\":
-            at += 1
-        elif code[at] == mark:
-            pieces.append(code[start:at])
-            start = at + 1
-        at += 1
+    while len(pieces) < _SPLIT[letter]:
+        found = _up_to(mark).match(code, at) if mark else None
+        if found is None:
+            at = len(code)
+            break
+        pieces.append(found[1])
+        at = found.end()
     if letter == "y":
         return at
     evaluated = False

@@ -121,7 +121,7 @@ class Use:
     ) -> None:
         """Adds an effect of this command."""
         only = self.only if recursive else ()
-        if isinstance(target, Found):
+        if type(target) is Found:
             only = target.names or only
             recursive = True
             if act is not Act.READ:
@@ -219,4 +219,4 @@ def substituted(use: Use, word: Value) -> Stdin | None:
 
 def plain_words(argv: Sequence[Value]) -> tuple[str, ...]:
     """The words of a command, with `HOLE` for each that can't be told for sure."""
-    return tuple(each.texts[0].text if len(each.texts) == 1 else HOLE for each in argv)
+    return tuple([each.texts[0].text if len(each.texts) == 1 else HOLE for each in argv])

@@ -44,12 +44,18 @@ class Value:
     @property
     def known(self) -> bool:
         """Whether each alternative is known whole."""
-        return all(each.known for each in self.texts)
+        for each in self.texts:
+            if HOLE in each.text:
+                return False
+        return True
 
     @property
     def only(self) -> str | None:
         """The text, if there is just one and it is known."""
-        return self.texts[0].text if len(self.texts) == 1 and self.known else None
+        texts = self.texts
+        if len(texts) != 1 or HOLE in texts[0].text:
+            return None
+        return texts[0].text
 
 
 def known(*texts: str) -> Value:

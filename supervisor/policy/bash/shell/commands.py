@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from supervisor.policy.bash.invocation import Invocation, Redirect, Stdin
+from supervisor.policy.bash.invocation import Invocation, Part, Redirect, Stdin
 from supervisor.policy.bash.shell.algebra import alone, telling
 from supervisor.policy.bash.shell.assignments import assigned, declared
 from supervisor.policy.bash.shell.expand import scalar
@@ -53,6 +53,11 @@ class Commands(Work):
         self.node = node
         self.outward = ()
         self.listeners = ()
+        if node.fixed and not (node.redirects or node.assignments):
+            self.prefix = ()
+            if node.words:
+                self.run(_fixed(node), node, ())
+            return
         rows, given = self._rows(node)
         if not node.redirects and not self.outward:
             redirects: tuple[Redirect, ...] = ()
@@ -89,7 +94,7 @@ class Commands(Work):
     def _rows(self, node: Simple) -> tuple[list[Row], Given]:
         """The words that the command may have, and what its `<(…)` give."""
         if node.fixed:
-            return [tuple([word.value for word in node.words])], ()  # type: ignore[misc]
+            return [_fixed(node)], ()
         rows: list[list[Value]] = [[]]
         given: list[tuple[int, Stdin]] = []
         for word in node.words:
@@ -176,13 +181,17 @@ class Commands(Work):
             self.calms += 1
         if name in _LEAVING:
             self.leaves = True
-        given += self._opened(argv)
+        if scope.files:
+            given += self._opened(argv)
         if scope.environment:
             own = dict(environment)
             environment += tuple(pair for pair in scope.environment if pair[0] not in own)
-        self.report(Invocation(argv, scope.cwd, self.part(node), redirects, environment,
-                               self.stdin, self.feeds, name in BUILTINS, self.background,
-                               self.endless, given))  # fmt: skip
+        self.report(
+            Invocation(
+                argv, scope.cwd, self.whole or Part(node.start, node.end), redirects, environment,
+                self.stdin, self.feeds, name in BUILTINS, self.background, self.endless, given,
+            )
+        )  # fmt: skip
         self._outcome(name, argv, given)
         self.scope.last = argv[-1]
 
@@ -231,8 +240,6 @@ class Commands(Work):
     def _opened(self, argv: Row) -> Given:
         """What words give that name open descriptors (`/dev/fd/3`)."""
         files = self.scope.files
-        if not files:
-            return ()
         return tuple(
             (place, files[opened[1]])
             for place, each in enumerate(argv)
@@ -305,6 +312,9 @@ def _is_all(piece: Piece) -> bool:
     if kind is Parameter and (piece.operator or piece.indirect or piece.length):  # type: ignore[union-attr]
         return False
     return kind in (Variable, Parameter) and piece.name == "@" and piece.quoted  # type: ignore[union-attr]
+def _fixed(node: Simple) -> Row:
+    """The words of a command of which nothing is expanded."""
+    return tuple([word.value for word in node.words])  # type: ignore[misc]
 
 
 def _whole(word: Word) -> bool:

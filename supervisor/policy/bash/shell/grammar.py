@@ -38,8 +38,12 @@ _PIPE: Final = re.compile(r"\|(?:\\\n)*&|\|(?!(?:\\\n)*\|)")
 _SEPARATOR: Final = re.compile(r";(?![;&])|&(?!(?:\\\n)*&)")
 _LETTER: Final = r"[^ \t\n|&;()<>'\"$`\\*?\[~{\0]"
 _PLAIN_WORD: Final = rf"(?!#)(?:{_LETTER}++|\{{\}})++(?=[ \t\n|;)]|&(?!>)|$)"
-_PLAIN_COMMAND: Final = re.compile(rf"[ \t]*+({_PLAIN_WORD}(?:[ \t]++{_PLAIN_WORD})*+)[ \t]*+")
-"""Words in which nothing means anything to the shell, with the blanks around them."""
+_PLAIN_COMMAND: Final = re.compile(
+    rf"[ \t]*+({_PLAIN_WORD}(?:[ \t]++{_PLAIN_WORD})*+)[ \t]*+"
+    r"(?=([\n|;)#]|&(?!>)|$)?)"
+)
+"""Words in which nothing means anything to the shell, with the blanks around them, and what stands
+behind if the command ends there."""
 
 _WORDS: Final = re.compile(rf"(?:[ \t]++{_PLAIN_WORD})+")
 """Several of them."""
@@ -226,10 +230,23 @@ class Grammar(Compounds):
         """Assignments, words and redirects in any order; or a function's definition."""
         self.afford()
         start = self.at
-        node = Simple(start, start)
+        run = _PLAIN_COMMAND.match(self.text, start)
+        words: list[Word | Assignment] = []
+        first, declares, fixed = start, False, True
+        if run is not None:
+            found = list(plain_words(run[1]))
+            name = found[0].plain or ""
+            if name in _DECLARES:
+                words, declares = [found[0]], True
+                first = run.start(1)
+                self.at = first + len(name)
+            elif "=" not in name:
+                words += found
+                first, self.at = run.start(1), run.end()
+                if run[2] is not None:
+                    return self._plain(start, run.end(1), first, words)
+        node = Simple(start, start, words=words)
         self.simples.append(node)
-        words = node.words
-        first, declares, fixed = self._plain_start(words)
         while here := self._behind():
             if here == "(":
                 return self._definition(node)
@@ -262,23 +279,13 @@ class Grammar(Compounds):
             raise self._misplaced()
         return node
 
-    def _plain_start(self, words: list[Word | Assignment]) -> tuple[int, bool, bool]:
-        """Read the first word if it is plain: where it begins, and whether it declares."""
-        run = _PLAIN_COMMAND.match(self.text, self.at)
-        if run is None:
-            return self.at, False, True
-        start = run.start(1)
-        first, *others = plain_words(run[1])
-        name = first.plain or ""
-        if "=" in name:
-            return self.at, False, True
-        words.append(first)
-        if name in _DECLARES:
-            self.at = start + len(name)
-            return start, True, True
-        words += others
-        self.at = run.end()
-        return start, False, True
+    def _plain(self, start: int, end: int, first: int, words: list[Word | Assignment]) -> Simple:
+        """A command that is nothing but plain words."""
+        start, end = self.fixed or (start, end)
+        node = Simple(start, end, [], [], words, fixed=True)
+        self.simples.append(node)
+        self.starts.append(first)
+        return node
 
     def _behind(self) -> str:
         """The character behind the blanks, if the command goes on with it; else empty."""
