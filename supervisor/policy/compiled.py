@@ -1,6 +1,6 @@
 """The policy in force, as the decision reads it: frozen, whole, and known by its hash."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
@@ -69,6 +69,13 @@ class Examples:
     allow_at: tuple[str, ...] = ()
 
 
+def _by_act(rules: Sequence[DangerRule]) -> Mapping[Act, tuple[DangerRule, ...]]:
+    return {
+        act: tuple(rule for rule in rules if act in rule.acts)
+        for act in {act for rule in rules for act in rule.acts}
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class CompiledPolicy:
     """All that a decision needs besides the call and the facts.
@@ -100,8 +107,10 @@ class CompiledPolicy:
     examples: tuple[Examples, ...]
     dangerous_examples: tuple[Examples, ...]
     tool_examples: tuple[Examples, ...]
-    dangerous_by_act: Mapping[Act, tuple[DangerRule, ...]] = field(init=False)
-    """The rules of `dangerous` by what they are about: most effects are about none."""
+    dangerous_acts: Mapping[Act, tuple[DangerRule, ...]] = field(init=False)
+    """The rules of `dangerous` that aren't about places, by act: most effects fall under none."""
+    dangerous_places: Mapping[Act, tuple[DangerRule, ...]] = field(init=False)
+    """The others."""
     filled: Kept = field(init=False)
     """Folders that aren't filled as a whole, as something protected may be among what arrives."""
     sources: Sources = field(init=False)
@@ -113,11 +122,10 @@ class CompiledPolicy:
     """What a command does, by its text, its folder and the home folder; the last ones are kept."""
 
     def __post_init__(self) -> None:
-        by_act = {
-            act: tuple(rule for rule in self.dangerous if act in rule.acts)
-            for act in {act for rule in self.dangerous for act in rule.acts}
-        }
-        object.__setattr__(self, "dangerous_by_act", by_act)
+        places = [rule for rule in self.dangerous if rule.is_about_places]
+        acts = [rule for rule in self.dangerous if not rule.is_about_places]
+        object.__setattr__(self, "dangerous_acts", _by_act(acts))
+        object.__setattr__(self, "dangerous_places", _by_act(places))
         object.__setattr__(self, "filled", Kept(self.protected))
         object.__setattr__(self, "sources", Sources(self.denied))
         object.__setattr__(self, "known_commands", lru_cache(MOST_KEPT)(self._analyse))

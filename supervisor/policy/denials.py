@@ -156,18 +156,29 @@ def _meant_for(pattern: str, rule: DenyRule) -> Deny:
 def dangerous(judged: Judged) -> Deny | None:
     """Acts that are never right, by the rules of the policy files."""
     analysis = judged.wants.analysis
-    rules = judged.policy.dangerous_by_act
+    acts = judged.policy.dangerous_acts
     for effect in analysis.effects if analysis is not None else ():
-        for rule in rules.get(effect.act, ()):
-            if rule.fits(effect) and not rule.is_about_places and rule.hits_hosts_of(effect):
-                return _danger(rule, effect)
+        if effect.act in acts:
+            for rule in acts[effect.act]:
+                if rule.fits(effect) and rule.hits_hosts_of(effect):
+                    return _danger(rule, effect)
+    return _at_a_place(judged) or _by_address(judged)
+
+
+def _at_a_place(judged: Judged) -> Deny | None:
+    rules = judged.policy.dangerous_places
     for target in judged.targets:
-        for rule in rules.get(target.effect.act, ()):
-            if rule.is_about_places and rule.fits(target.effect) and _hits(judged, rule, target):
-                return _danger(rule, target.effect)
+        if target.effect.act in rules:
+            for rule in rules[target.effect.act]:
+                if rule.fits(target.effect) and _hits(judged, rule, target):
+                    return _danger(rule, target.effect)
+    return None
+
+
+def _by_address(judged: Judged) -> Deny | None:
     for url in judged.wants.addresses:
         host = read_address(url).host
-        for rule in rules.get(Act.SEND, ()):
+        for rule in judged.policy.dangerous_acts.get(Act.SEND, ()):
             if rule.hosts and rule.hits_host(host):
                 return Deny(rule=rule.id, reason=f"{shown(host)}: {rule.reason}")
     return None

@@ -114,6 +114,15 @@ def _texts(effect: Effect, call: ToolCall) -> Sequence[tuple[Text, str | None]]:
     target, cwd = effect.target, effect.cwd
     if target is None:
         return _UNTOLD
+    if len(target.texts) == 1:
+        text = target.texts[0]
+        if text.text[:1] == "/":
+            return ((text, "/"),)
+        if cwd is None:
+            return ((text, call.as_seen_cwd),)
+        if len(cwd.texts) == 1:
+            folder = cwd.texts[0].text
+            return ((text, None if HOLE in folder else folder),)
     folders: Iterable[str | None] = (call.as_seen_cwd,)
     if cwd is not None:
         folders = [each.text if HOLE not in each.text else None for each in cwd.texts]

@@ -223,7 +223,7 @@ class _Look:
         command = self.table.find(name)
         if command is None:
             command = _UNKNOWN_PROGRAM
-        if command.plain or all([len(each.texts) == 1 for each in invocation.argv]):
+        if command.plain or _is_single(invocation.argv):
             self._one(invocation, command, name)
             return
         self.repeats = True
@@ -241,7 +241,7 @@ class _Look:
     def _one(self, invocation: Invocation, command: Command, name: str) -> None:
         argv, cwd = invocation.argv, invocation.cwd
         perhaps = None
-        if any([each.from_data for each in argv]):
+        if _is_from_data(argv):
             use = Use(self, invocation, command, name, cwd, Parsed())
             perhaps = self._printed(use)
             descend(use, command, use.argv)
@@ -358,6 +358,20 @@ def _inside(invocation: Invocation, around: Invocation) -> Invocation:
         background=invocation.background or around.background,
         in_endless_loop=invocation.in_endless_loop or around.in_endless_loop,
     )
+
+
+def _is_single(argv: Sequence[Value]) -> bool:
+    for each in argv:  # noqa: SIM110 - twice as fast as `all` with a generator
+        if len(each.texts) != 1:
+            return False
+    return True
+
+
+def _is_from_data(argv: Sequence[Value]) -> bool:
+    for each in argv:  # noqa: SIM110 - as above
+        if each.from_data:
+            return True
+    return False
 
 
 def _variants(argv: tuple[Value, ...]) -> Iterator[tuple[Value, ...]]:

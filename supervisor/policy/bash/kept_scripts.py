@@ -15,9 +15,19 @@ class KeptScripts:
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
+        self._noted: list[Invocation] = []
 
     def note(self, invocation: Invocation) -> None:
-        """Remembers what a command's output or `tee` leaves in files."""
+        """Remembers a command whose output, or whose input as `tee`, is left in files."""
+        self._noted.append(invocation)
+
+    def _look_through(self) -> None:
+        """What the commands noted so far leave; most calls never ask."""
+        for each in self._noted:
+            self._leave(each)
+        self._noted.clear()
+
+    def _leave(self, invocation: Invocation) -> None:
         if len(self._texts) >= _MOST:
             return
         words = [each.only for each in invocation.argv]
@@ -43,7 +53,11 @@ class KeptScripts:
     def of(self, place: Value) -> Value | None:
         """The text of a file, if this call wrote it."""
         path = place.only
-        if path is None or not path.startswith("/") or not self._texts:
+        if path is None or not path.startswith("/"):
+            return None
+        if self._noted:
+            self._look_through()
+        if not self._texts:
             return None
         text = self._texts.get(flat(path))
         return None if text is None else known(text)

@@ -1,5 +1,6 @@
 """Paths as texts: joined, named and parted without a look at the file system."""
 
+import re
 from dataclasses import replace
 from typing import Final
 
@@ -9,6 +10,7 @@ from supervisor.policy.record import record
 _LONGEST_PATH: Final = 4_096
 _MOST_NAMES: Final = 16
 _LONGEST_ENDING: Final = 12
+_NOT_IN_PATHS: Final = re.compile("[ \n\t\"'`;|<>(){}$]")
 
 
 @record
@@ -99,7 +101,7 @@ def surely_folder(path: Value) -> bool:
 
 def looks_like_path(text: str) -> bool:
     """Whether a word of an unknown program is more likely a path than plain text."""
-    if len(text) > _LONGEST_PATH or not text or any(each in text for each in " \n\t\"'`;|<>(){}$"):
+    if len(text) > _LONGEST_PATH or not text or _NOT_IN_PATHS.search(text) is not None:
         return False
     if "://" in text:
         return text.startswith("file://")

@@ -44,7 +44,7 @@ class Value:
     @property
     def known(self) -> bool:
         """Whether each alternative is known whole."""
-        for each in self.texts:
+        for each in self.texts:  # noqa: SIM110 - twice as fast as `all` with a generator
             if HOLE in each.text:
                 return False
         return True

@@ -324,9 +324,13 @@ PRINTERS: Final[dict[str, Printer]] = {
 )  # fmt: skip
 
 
+def _base(name: str) -> str:
+    return name.removeprefix("/usr/bin/").removeprefix("/bin/")
+
+
 def printed(words: Sequence[str], text: str | None) -> str | None:
     """What a program prints; None if it can't be told."""
-    printer = PRINTERS.get(words[0].removeprefix("/usr/bin/").removeprefix("/bin/"))
+    printer = PRINTERS.get(_base(words[0]))
     if printer is None:
         return None
     made = printer(list(words[1:]), text)

@@ -138,18 +138,22 @@ class Scanner(Expansions):
         """What stands between double quotes, up to the closing one."""
         opened = self.at - 1
         count = len(found)
+        text = self.text
         plain: list[str] = []
         while self.at < self.size:
-            if (match := _IN_QUOTES.match(self.text, self.at)) is not None:
-                plain.append(match[0])
-                self.at = match.end()
-            elif self.text[self.at] == '"':
+            here = text[self.at]
+            if here == '"':
                 self.at += 1
                 if plain or len(found) == count:
                     found.append(Literal("".join(plain), quoted=True))
                 return
-            else:
+            if here in "$`\\":
                 self._escaped_or_expanded(found, plain, '$`\\"')
+                continue
+            match = _IN_QUOTES.match(text, self.at)
+            end = match.end() if match is not None else self.size
+            plain.append(text[self.at : end])
+            self.at = end
         raise Broken("a quote is never closed", opened)
 
     def document(self) -> Parts:
