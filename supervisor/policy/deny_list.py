@@ -16,6 +16,8 @@ MOST_REMEMBERED = 8_192
 """Paths whose answer a list keeps at hand."""
 LONGEST_REMEMBERED = 512
 """Characters; the answer for a longer path isn't kept."""
+LONGEST_NAME = 1_024
+"""Characters of one part of a path; no file system holds a longer name (255 bytes, mostly)."""
 
 _WILD = re.compile(r"[*?\[\]{}!\\]")
 _GLOB_FLAGS = wcglob.GLOBSTAR | wcglob.DOTGLOB
@@ -73,7 +75,9 @@ class _Names:
     def has(self, name: str) -> bool:
         """Whether a folded name is one of these."""
         return name in self._plain or (
-            self._wild is not None and self._wild.match(name) is not None
+            self._wild is not None
+            and len(name) <= LONGEST_NAME
+            and self._wild.match(name) is not None
         )
 
 

@@ -21,6 +21,7 @@ _STRAY = re.compile(r"[\[\]{}]")
 _SPAN = re.compile(r"(.)-(.)|(.)", re.DOTALL)
 _SET = re.compile(r"\[[!^]?\]?[^\]]*\]")
 _SET_OF_ONE = re.compile(r"\[([^]!^])\]")
+_SIGNS = re.compile(r"[*?\[\](){}|!@+\\-]")
 _GROUP = re.compile(r"([?*+@!])\(([^()]*)\)")
 
 
@@ -150,7 +151,10 @@ def _spelt_name(pattern: str, denied: DenyList) -> str | None:
         return None
     hidden = last.startswith(".")
     spelt = len(fixed.replace("*", "").replace("?", ""))
+    grouped = "(" in last
     for name in denied.plain_names:
+        if spelt > len(name) and not grouped:
+            continue  # all of its letters must be in the name
         mostly = spelt * 2 >= len(name) if hidden else spelt * 4 >= len(name) * 3
         if mostly and name.startswith(".") is hidden and _matches_name(last.lower(), name):
             return name
@@ -173,7 +177,19 @@ def _name_regex(pattern: str) -> re.Pattern[str]:
 
 
 def _matches_name(pattern: str, name: str) -> bool:
-    return _name_regex(pattern).match(name) is not None
+    start, end = _ends(pattern)
+    return (
+        name.startswith(start)
+        and name.endswith(end)
+        and _name_regex(pattern).match(name) is not None
+    )
+
+
+@lru_cache(maxsize=1024)
+def _ends(pattern: str) -> tuple[str, str]:
+    """The plain letters that whatever fits a pattern begins and ends with."""
+    pieces = _SIGNS.split(pattern)
+    return pieces[0], pieces[-1]
 
 
 def _readings(pattern: str) -> Iterator[str]:

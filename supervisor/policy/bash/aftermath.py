@@ -46,11 +46,13 @@ def _remote_shells(seen: Sequence[Invocation]) -> list[Effect]:
     bases = [_base(each) for each in seen]
     if _RUNS_ORDERS.isdisjoint(bases) and not any(_is_an_order(each) for each in seen):
         return []
-    tied = any(
-        NETWORK.match(each.target.texts[0].text)
+    carriers = [
+        invocation.argv
         for invocation in seen
-        for each in invocation.redirects
-    )
+        if invocation.redirects
+        and any(NETWORK.match(each.target.texts[0].text) for each in invocation.redirects)
+    ]
+    tied = bool(carriers)
     network = set(_NETWORK)
     if "openssl" in bases and any(
         base == "openssl" and len(each.argv) > 1 and each.argv[1].only == "s_client"
@@ -67,12 +69,7 @@ def _remote_shells(seen: Sequence[Invocation]) -> list[Effect]:
             continue
         texts = [word.texts[0].text for word in each.argv[1:]]
         runs_text = any(text[:1] == "-" and text[:2] != "--" and "c" in text for text in texts)
-        own = any(
-            NETWORK.match(one.target.texts[0].text)
-            for carrier in seen
-            if carrier.redirects and carrier.argv[-len(each.argv) :] == each.argv
-            for one in carrier.redirects
-        )
+        own = any(carrier[-len(each.argv) :] == each.argv for carrier in carriers)
         sources = each.stdin.sources if each.stdin is not None else ()
         fed = any(name.rpartition("/")[2] in network for name in sources)
         feeds = any(name.rpartition("/")[2] in network for name in each.feeds)

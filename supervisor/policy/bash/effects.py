@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Final
 
 from supervisor.policy.bash.aftermath import aftermath
@@ -63,6 +64,10 @@ class _Look:
         """Whether the same command may have been looked at more than once."""
         self.notes: list[str] = []
         self.kept = KeptScripts()
+        self._indexed = 0
+        self._by_name: dict[str, list[tuple[int, Invocation]]] = {}
+        """What was seen, up to the command `_indexed`, by the first word and with its number."""
+        self._reading: Invocation | None = None
         self._outer: list[list[Effect]] = []
         self._depth = 0
 
@@ -75,20 +80,20 @@ class _Look:
         stdin = invocation.stdin
         if stdin is None:
             return []
-        names = set(stdin.sources)
-        return [
-            each
-            for each in self.seen
-            if each.argv and each.argv[0].texts[0].text in names and invocation is not each
-        ][-_MOST_FEEDERS:]
+        self._index()
+        found = [
+            (number, each)
+            for name in set(stdin.sources)
+            for number, each in self._by_name.get(name, ())[-_MOST_FEEDERS - 1 :]
+            if invocation is not each
+        ]
+        found.sort(key=itemgetter(0))
+        return [each for _, each in found[-_MOST_FEEDERS:]]
 
     def reading(self) -> Invocation | None:
         """The last `read` that gets what a command prints through a pipe."""
-        for each in reversed(self.seen):
-            name = each.argv[0].texts[0].text if each.argv else ""
-            if name in _READS and each.stdin is not None and each.stdin.sources:
-                return each
-        return None
+        self._index()
+        return self._reading
 
     def within(self, part: Part) -> list[Invocation]:
         """The commands that stand inside of a part of the call, in the order of their text."""
@@ -195,6 +200,18 @@ class _Look:
                 self.add(
                     Effect(Act.LIST, name, invocation.part, "is looked for", word, invocation.cwd)
                 )
+
+    def _index(self) -> None:
+        """Sorts in what was seen since the last time: most calls never ask."""
+        for number in range(self._indexed, len(self.seen)):
+            invocation = self.seen[number]
+            if invocation.argv:
+                name = invocation.argv[0].texts[0].text
+                self._by_name.setdefault(name, []).append((number, invocation))
+                stdin = invocation.stdin
+                if name in _READS and stdin is not None and stdin.sources:
+                    self._reading = invocation
+        self._indexed = len(self.seen)
 
     def _names(self, word: Value) -> Iterator[str]:
         """The programs that a first word may name; a glob may name any that fits it."""

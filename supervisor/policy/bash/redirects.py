@@ -16,6 +16,7 @@ NETWORK: Final = re.compile(r"/dev/(?:tcp|udp)/([^/]*)")
 _STREAMS: Final = ("/dev/fd/", "/proc/self/fd/")
 _READS: Final = frozenset({Direction.READ, Direction.BOTH})
 _BARE: Final = Command()
+_GIT_CONFIG: Final = "GIT_CONFIG_"
 
 
 def redirects(look: Look, invocation: Invocation) -> None:
@@ -47,8 +48,11 @@ def variables(look: Look, invocation: Invocation, program: str) -> None:
     """The effects of variables that make a program run or load something."""
     base = program.rpartition("/")[2]
     settings: dict[str, Value] = {}
-    for name, value in invocation.environment:
-        if name.startswith("GIT_CONFIG_"):
+    known_names, starts = look.table.variables, (*look.table.variable_starts, _GIT_CONFIG)
+    # A call may export hundreds, and start hundreds of commands.
+    heeded = [e for e in invocation.environment if e[0] in known_names or e[0].startswith(starts)]
+    for name, value in heeded:
+        if name.startswith(_GIT_CONFIG):
             settings[name] = value
         variable = look.table.variable(name)
         if variable is None or (variable.programs and base not in variable.programs):

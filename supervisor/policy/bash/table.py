@@ -197,6 +197,11 @@ class CommandTable:
     variable_prefixes: tuple[tuple[str, Variable], ...]
     languages: Mapping[str, Language]
     folders: frozenset[str]
+    variable_starts: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        starts = tuple(start for start, _ in self.variable_prefixes)
+        object.__setattr__(self, "variable_starts", starts)
 
     def find(self, program: str) -> Command | None:
         """What is known of a program, by its base name; versions (`python3.12`) don't matter."""
@@ -216,7 +221,7 @@ class CommandTable:
     def variable(self, name: str) -> Variable | None:
         """What is known of an environment variable that runs code."""
         found = self.variables.get(name)
-        if found is None:
+        if found is None and name.startswith(self.variable_starts):
             for start, variable in self.variable_prefixes:
                 if name.startswith(start):
                     return variable

@@ -184,8 +184,12 @@ class Commands(Work):
         if scope.files:
             given += self._opened(argv)
         if scope.environment:
-            own = dict(environment)
-            environment += tuple(pair for pair in scope.environment if pair[0] not in own)
+            if environment:
+                own = dict(environment)
+                others = [pair for pair in scope.environment if pair[0] not in own]
+                environment = (*environment, *others)
+            else:
+                environment = scope.environment
         self.report(
             Invocation(
                 argv, scope.cwd, self.whole or Part(node.start, node.end), redirects, environment,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from supervisor.policy.bash.invocation import Stdin
 from supervisor.policy.bash.shell.algebra import alone, literal, union
-from supervisor.policy.bash.value import HOLE, UNKNOWN, Text, Value
+from supervisor.policy.bash.value import HOLE, MOST_TEXTS, UNKNOWN, Text, Value
 
 if TYPE_CHECKING:
     from supervisor.policy.bash.shell.machine import Work
@@ -89,9 +89,11 @@ def push_folder(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) 
         scope.cwd, scope.folders = union((old, *scope.folders)), ()
     else:
         scope.cwd, scope.folders = joined(old, words[0]), (old, *scope.folders)
-    scope.arrays["DIRSTACK"] = {
-        str(place): each for place, each in enumerate((scope.cwd, *scope.folders))
-    }
+    scope.arrays["DIRSTACK"] = (
+        {str(place): each for place, each in enumerate((scope.cwd, *scope.folders))}
+        if len(scope.folders) < MOST_TEXTS
+        else {"@": UNKNOWN}
+    )
     scope.previous = old
     scope.variables.pop("PWD", None)
 

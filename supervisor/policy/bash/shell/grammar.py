@@ -231,20 +231,29 @@ class Grammar(Compounds):
         self.afford()
         start = self.at
         run = _PLAIN_COMMAND.match(self.text, start)
-        words: list[Word | Assignment] = []
-        first, declares, fixed = start, False, True
-        if run is not None:
-            found = list(plain_words(run[1]))
-            name = found[0].plain or ""
-            if name in _DECLARES:
-                words, declares = [found[0]], True
-                first = run.start(1)
-                self.at = first + len(name)
-            elif "=" not in name:
-                words += found
-                first, self.at = run.start(1), run.end()
-                if run[2] is not None:
-                    return self._plain(start, run.end(1), first, words)
+        if run is None:
+            return self._mixed(start, start, [])
+        words: list[Word | Assignment] = [*plain_words(run[1])]
+        first, name = run.start(1), words[0].plain or ""  # type: ignore[union-attr]
+        if name in _DECLARES:
+            self.at = first + len(name)
+            return self._mixed(start, first, words[:1], declares=True)
+        if "=" in name:
+            return self._mixed(start, start, [])
+        self.at = run.end()
+        if run[2] is None:
+            return self._mixed(start, first, words)
+        start, end = self.fixed or (start, run.end(1))
+        node = Simple(start, end, [], [], words, fixed=True)
+        self.simples.append(node)
+        self.starts.append(first)
+        return node
+
+    def _mixed(
+        self, start: int, first: int, words: list[Word | Assignment], *, declares: bool = False
+    ) -> Command:
+        """The rest of a command whose first words, from `first` on, have been read."""
+        fixed = True
         node = Simple(start, start, words=words)
         self.simples.append(node)
         while here := self._behind():
@@ -277,14 +286,6 @@ class Grammar(Compounds):
         if not words and not node.assignments and not node.redirects:
             self.simples.pop()
             raise self._misplaced()
-        return node
-
-    def _plain(self, start: int, end: int, first: int, words: list[Word | Assignment]) -> Simple:
-        """A command that is nothing but plain words."""
-        start, end = self.fixed or (start, end)
-        node = Simple(start, end, [], [], words, fixed=True)
-        self.simples.append(node)
-        self.starts.append(first)
         return node
 
     def _behind(self) -> str:

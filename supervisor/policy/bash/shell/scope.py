@@ -230,8 +230,9 @@ class Scope:
             self._environment()
 
     def _environment(self) -> None:
+        variables = self.variables
         self.environment = tuple(
-            (name, value) for name in self.exported if (value := self.variables.get(name))
+            [(name, variables[name]) for name in self.exported if name in variables]
         )
 
     def home_folder(self) -> Value:
@@ -249,7 +250,9 @@ def merged(first: Scope, second: Scope) -> Scope:
     if first.folders != second.folders:
         both.folders = ()
     if first.variables != second.variables:
-        for name in first.variables.keys() | second.variables.keys():
+        ours, theirs = first.variables, second.variables
+        differing = [name for name, value in theirs.items() if ours.get(name) is not value]
+        for name in (*differing, *(ours.keys() - theirs.keys())):
             one, other = first.get(name), second.get(name)
             if one != other:
                 both.variables[name] = union((one or UNKNOWN, other or UNKNOWN))
