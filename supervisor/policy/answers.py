@@ -1,5 +1,7 @@
 """What is left to decide once nothing denies a call: allow it, or ask. The lower steps."""
 
+from functools import lru_cache
+
 from supervisor.policy.call import Allow, Ask, Deny, PathFact, Use, Verdict
 from supervisor.policy.compiled import Category
 from supervisor.policy.coverage import Coverage
@@ -122,10 +124,10 @@ def _shell(
     missing, unsure = not_covered(judged, analysis, coverage, trusted=trusted)
     if judged.doubt is not None:
         unsure = (judged.doubt, *unsure)
-    exactly = coverage.runs_exactly(_command(judged)) and not leads_outside(judged.targets)
-    if permissions.confined and exactly:
-        return Allow(rule="grant", reason="a person granted this very command")
-    if not permissions.confined:
+    if permissions.confined:
+        if coverage.runs_exactly(_command(judged)) and not leads_outside(judged.targets):
+            return Allow(rule="grant", reason="a person granted this very command")
+    else:
         reason = "this machine can't hold a command in the vault, so a person decides"
         return Ask(rule="not-confined", reason=reason, unsure=unsure)
     if unsure or missing:
@@ -201,8 +203,12 @@ def _ask(judged: Judged, rule: ToolRule | None) -> Ask:
 def _allow(judged: Judged, rule: ToolRule | None) -> Allow:
     if rule is not None and rule.answer is Answer.ALLOW:
         return Allow(rule=rule.id, reason=rule.reason)
-    call, category = judged.call, judged.category
+    return _allowed(judged.call.level, judged.category)
+
+
+@lru_cache(maxsize=64)
+def _allowed(level: TrustLevel, category: Category) -> Allow:
     return Allow(
-        rule=f"{call.level.value}-{category.value}",
-        reason=f"trust level `{call.level.value}` allows {category.value}",
+        rule=f"{level.value}-{category.value}",
+        reason=f"trust level `{level.value}` allows {category.value}",
     )

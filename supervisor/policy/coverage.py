@@ -35,6 +35,7 @@ class Coverage:
         self._level = level
         self._now = now
         self.any_command = permissions.bash is True
+        self._names_commands = bool(permissions.grants) or isinstance(permissions.bash, tuple)
 
     def _granted(self, kind: GrantKind) -> Iterator[str]:
         for grant in self._permissions.grants:
@@ -108,7 +109,7 @@ class Coverage:
 
     def runs_exactly(self, command: str) -> bool:
         """Whether this very command, letter by letter, was granted."""
-        return any(covers_call(each, command) for each in self._bash)
+        return self._names_commands and any(covers_call(each, command) for each in self._bash)
 
     def uses_tool(self, tool: str, hosts: Iterable[str] = ()) -> bool:
         """Whether a tool was granted, or each of the hosts that it reaches was."""

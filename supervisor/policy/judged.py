@@ -31,7 +31,7 @@ class Judged:
         if wants.analysis is None:
             self.paths, self.targets = paths, []
         else:
-            self.paths = tuple(fact for fact in paths if fact.use is not Use.EFFECT)
+            self.paths = tuple([fact for fact in paths if fact.use is not Use.EFFECT])
             self.targets, complete = targets(wants.analysis, self.call, wants.paths, paths)
             if not complete and self.doubt is None:
                 self.doubt = f"the command names more than {MOST_JUDGED} paths"

@@ -39,10 +39,22 @@ def not_covered(
         if what != RUNS_ANOTHER or not (trusted or coverage.any_command):
             missing[_beyond(effect, what, implied)] = None
     for target in judged.targets:
-        if not target.effect.elsewhere:
+        if not (target.effect.elsewhere or (trusted and _is_plainly_inside(target))):
             for reason, sure in _of_target(target, coverage, judged.denied, trusted=trusted):
                 (missing if sure else unsure)[reason] = None
     return tuple(missing)[:MOST_REASONS], tuple(unsure)[:MOST_REASONS]
+
+
+def _is_plainly_inside(target: Target) -> bool:
+    """Whether it is a path of the vault of which nothing is in doubt: the most, and soon done."""
+    fact = target.fact
+    return (
+        fact is not None
+        and fact.inside
+        and target.whole
+        and target.pattern is None
+        and not (fact.problem or fact.doubt or fact.holds_denied or fact.matches)
+    )
 
 
 def leads_outside(targets: Sequence[Target]) -> bool:

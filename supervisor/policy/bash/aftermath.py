@@ -94,14 +94,15 @@ def _own_scripts(effects: Sequence[Effect], written: set[str]) -> list[Effect]:
     found = []
     bare = {text.removeprefix("./") for text in written}
     for each in effects:
-        if each.act is Act.EXECUTE:
-            if not each.words:
-                continue
-            name = each.words[0]
+        act = each.act
+        if act is Act.EXECUTE:
+            name = each.words[0] if each.words else each.program
+            if name == each.program and "/" not in name:
+                continue  # it is looked for among the installed programs
             hit = "/" in name and name.removeprefix("./") in bare
             if not hit and each.program != name:
                 hit = any(word.removeprefix("./") in bare for word in each.words[1:3])
-        elif each.act is Act.READ and each.reason == RUN and each.target is not None:
+        elif act is Act.READ and each.reason == RUN and each.target is not None:
             hit = any(one.text.removeprefix("./") in bare for one in each.target.texts)
         else:
             continue

@@ -61,11 +61,11 @@ def parse(  # noqa: C901 - one case a kind of word; split, it would be slower
 ) -> Parsed:
     """The words from index `at` on, sorted as the command would."""
     style = style or command.style
-    parsed = Parsed(tags=set(command.tags))
+    options, operands, size = command.options, list[Value](), len(argv)
+    parsed = Parsed([], operands, set(command.tags), None, False, [])
     if style == "keys":
         _keys(command, argv, at, parsed)
         return parsed
-    options, operands, size = command.options, parsed.operands, len(argv)
     if style == "bundle" and at < size and argv[at].texts[0].text[:1] not in {"-", HOLE, ""}:
         at = _old_bundle(command, argv, at, parsed)
     if at >= size:
@@ -74,12 +74,11 @@ def parse(  # noqa: C901 - one case a kind of word; split, it would be slower
         word = argv[at]
         text = word.texts[0].text
         at += 1
-        first = text[:1]
-        if first != "-" or text == "-":
-            if first == "+" and "+" in options:
+        if text[:1] != "-" or text == "-":
+            if text[:1] == "+" and "+" in options:
                 _take(options["+"], cut(word, 1), parsed)
                 continue
-            if HOLE in text and (first == HOLE or word.texts[0].many):
+            if HOLE in text and (text[0] == HOLE or word.texts[0].many):
                 parsed.loose = parsed.loose or not isinstance(word, Found)
             operands.append(word)
             if style == "stop":

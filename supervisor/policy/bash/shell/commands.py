@@ -36,6 +36,7 @@ _TAKES_FILES: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", ".", "sourc
 _ANYTHING: Final = Value((Text(HOLE, many=True),))
 _CALMING: Final = frozenset({"wait", "sleep", "break", "exit", "return", "read"})
 _LEAVING: Final = frozenset({"exit", "return", "break", "continue"})
+_NOTED: Final = _CALMING | _LEAVING
 
 Row = tuple[Value, ...]
 Environment = tuple[tuple[str, Value], ...]
@@ -169,18 +170,21 @@ class Commands(Work):
         """Run one command whose words are known as far as they can be."""
         scope = self.scope
         self.node = node
-        argv, given, direct = self._without_prefixes(argv, given)
-        name = alone(argv[0])
-        if name is not None and direct:
-            if scope.aliases and name in scope.aliases:
+        first = argv[0].texts
+        name = first[0].text if len(first) == 1 and HOLE not in first[0].text else None
+        direct = True
+        if name in PREFIXES:
+            argv, given, direct = self._without_prefixes(argv, given)
+            name = alone(argv[0])
+        if (scope.aliases or scope.functions) and name is not None and direct:
+            if name in scope.aliases:
                 self._alias(name, node)
-            if scope.functions and name in scope.functions:
+            if name in scope.functions:
                 self._call(name, argv, node, redirects, environment)
                 return
-        if name in _CALMING:
-            self.calms += 1
-        if name in _LEAVING:
-            self.leaves = True
+        if name in _NOTED:
+            self.calms += name in _CALMING
+            self.leaves = self.leaves or name in _LEAVING
         if scope.files:
             given += self._opened(argv)
         if scope.environment:
@@ -190,7 +194,8 @@ class Commands(Work):
                 environment = (*environment, *others)
             else:
                 environment = scope.environment
-        self.report(
+        self.budget.invocations -= 1
+        self.invocations.append(
             Invocation(
                 argv, scope.cwd, self.whole or Part(node.start, node.end), redirects, environment,
                 self.stdin, self.feeds, name in BUILTINS, self.background, self.endless, given,
@@ -316,6 +321,8 @@ def _is_all(piece: Piece) -> bool:
     if kind is Parameter and (piece.operator or piece.indirect or piece.length):  # type: ignore[union-attr]
         return False
     return kind in (Variable, Parameter) and piece.name == "@" and piece.quoted  # type: ignore[union-attr]
+
+
 def _fixed(node: Simple) -> Row:
     """The words of a command of which nothing is expanded."""
     return tuple([word.value for word in node.words])  # type: ignore[misc]

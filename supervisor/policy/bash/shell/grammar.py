@@ -140,9 +140,11 @@ class Grammar(Compounds):
 
     def lines(self) -> None:
         """Step over blanks, comments and newlines; read the here-documents that are due."""
-        text = self.text
-        while True:
-            here = self.blanks()
+        text, size = self.text, self.size
+        while self.at < size:
+            here = text[self.at]
+            if here in SKIPPED:
+                here = self.blanks()
             if here == "#":
                 end = text.find("\n", self.at)
                 self.at = self.size if end < 0 else end
@@ -169,7 +171,9 @@ class Grammar(Compounds):
                 return found
             item = self._and_or()
             found.items.append(item)
-            here = self.blanks()
+            here = text[self.at] if self.at < size else ""
+            if here in SKIPPED:
+                here = self.blanks()
             if here in _BREAKS:
                 continue
             separator = _SEPARATOR.match(text, self.at) if here in (";", "&") else None
