@@ -45,19 +45,24 @@ def apply(use: Use) -> None:
         _operands(use, operands, turn)
     for each in does:
         _natural(use, each, operands)
-    if (parsed.doubts or parsed.puts) and (
-        command.options or command.reader or operands.middle != _TEXT
-    ):
-        role = _EITHER if operands.middle == _EITHER else _DOUBT
-        for value in parsed.doubts:
-            play(use, role, value)
-        for value in parsed.puts:
-            play(use, _FILL, value)
+    if parsed.doubts or parsed.puts:
+        _doubtful(use, operands)
     if parsed.loose and command.runs:
         use.unknown("a word that can't be told may be an option that writes or runs something")
 
 
 _NO_TURN: Final[Mapping[str, Role]] = {}
+
+
+def _doubtful(use: Use, operands: Operands) -> None:
+    """Values of options that the table doesn't know."""
+    command = use.command
+    if command.options or command.reader or operands.middle != _TEXT:
+        role = _EITHER if operands.middle == _EITHER else _DOUBT
+        for value in use.parsed.doubts:
+            play(use, role, value)
+        for value in use.parsed.puts:
+            play(use, _FILL, value)
 
 
 def _options(use: Use, turn: Mapping[str, Role]) -> None:

@@ -31,7 +31,7 @@ _MOST_VARIANTS: Final = 24
 _MOST_FEEDERS: Final = 8
 _READS: Final = frozenset({"read", "mapfile", "readarray"})
 _UNKNOWN_PROGRAM: Final = Command(Operands(middle=Role("either")))
-_GUESSED: Final = frozenset({Role("doubt"), Role("either")})
+_GUESSED: Final = frozenset({"doubt", "either"})
 
 
 def analyse(command: str, context: ShellContext, table: CommandTable) -> Analysis:
@@ -285,7 +285,8 @@ class _Look:
             text = self.kept.of(join(cwd, known(name)))
             if text is not None:
                 self.script(text, use.within(argv))
-        if (command.operands.middle in _GUESSED and command.reader is None) or (
+        middle = command.operands.middle
+        if (middle is not None and middle.kind in _GUESSED and command.reader is None) or (
             "behind" in use.parsed.tags
         ):
             perhaps_carries(use)
