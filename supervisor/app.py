@@ -34,6 +34,7 @@ from supervisor.gateway.door import Gateway
 from supervisor.gateway.proxy import Upstream
 from supervisor.gateway.scenario import parse_scenario
 from supervisor.gateway.scripted_model import serve_scripted
+from supervisor.imports.importer import Imports
 from supervisor.observability.audit import AuditLog
 from supervisor.observability.health import Readiness
 from supervisor.premises import Places, prepare
@@ -187,6 +188,12 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             settings=settings,
             agents=agents.read,
             captures=Captures(settings.vault, SystemClock()),
+            imports=Imports(
+                settings.vault,
+                settings.floor,
+                (stores.sessions, stores.workspaces),
+                SystemClock(),
+            ),
             token=SecretStr(token),
             conversations=conversations,
             log=log,

@@ -10,6 +10,7 @@ import logging
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from pydantic import SecretStr
@@ -26,8 +27,11 @@ MAX_BODY: Final = 4 * 1024 * 1024
 MAX_UPLOAD: Final = 26 * 1024 * 1024
 """The largest body of an upload, in bytes: a document of 25 MiB with what stands round it."""
 
-UPLOADS: Final = frozenset({"/api/captures"})
-"""Where bodies may be that large, and forms with files."""
+MAX_IMPORT: Final = 128 * 1024 * 1024
+"""The largest body of an import, in bytes: an export of years of conversations is one archive."""
+
+UPLOADS: Final = MappingProxyType({"/api/captures": MAX_UPLOAD, "/api/import": MAX_IMPORT})
+"""Where bodies may be larger, up to so many bytes, and forms with files."""
 
 OPEN_PATHS: Final = frozenset({"/api/health"})
 """What may be read without a token."""
@@ -225,7 +229,7 @@ def _is_welcome(content_type: str, scope: Scope) -> bool:
 
 
 def _most(scope: Scope) -> int:
-    return MAX_UPLOAD if scope["path"] in UPLOADS else MAX_BODY
+    return UPLOADS.get(scope["path"], MAX_BODY)
 
 
 def _too_large(most: int) -> Problem:

@@ -23,6 +23,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from supervisor.approvals.questions import Given
 from supervisor.events.schema import PermissionRequestEvent, UserQuestionEvent
+from supervisor.storage.session import SessionSource
 from supervisor.trust.levels import TrustLevel
 
 
@@ -149,6 +150,8 @@ class SessionView(View):
     working_directory: str | None
     model: str | None
     agent_path: str | None
+    source: SessionSource
+    continued_from: str | None
     message_count: int
     tokens_used: int
     cost_usd: float

@@ -17,6 +17,7 @@ from supervisor.api import (
     contexts,
     grants,
     health,
+    imports,
     permissions,
     policy,
     questions,
@@ -92,6 +93,7 @@ def make_routes() -> FastAPI:
         contexts,
         agents,
         captures,
+        imports,
         permissions,
         grants,
         questions,
@@ -150,6 +152,7 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     schemas.update(events.pop("$defs"))
     schemas["AnyEvent"] = events
     schemas["Problem"] = ProblemView.model_json_schema(ref_template=_REFERENCE)
+    schemas["ImportBody"] = imports.ImportBody.model_json_schema(ref_template=_REFERENCE)
     schemas["CaptureBody"] = captures.CaptureBody.model_json_schema(ref_template=_REFERENCE)
     components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{"token": []}]

@@ -20,10 +20,12 @@ from supervisor.captures.store import Captures
 from supervisor.events.log import EventLog
 from supervisor.gate.policy_files import PolicySource
 from supervisor.ids import SessionId
+from supervisor.imports.importer import Imports
 from supervisor.observability.health import Readiness
 from supervisor.sessions.records import MessageRequest, TurnStarted
 from supervisor.settings import Settings
 from supervisor.storage.contexts import ContextStore
+from supervisor.storage.session import Session
 from supervisor.storage.sessions import SessionStore
 from supervisor.storage.tags import TagStore
 from supervisor.storage.workspaces import WorkspaceStore
@@ -52,6 +54,10 @@ class Conversations(Protocol):
 
     async def set_trust(self, session_id: SessionId, level: TrustLevel) -> Trust:
         """Change the level the session asks for. Raises LooserThanFloor, SessionNotFound."""
+        ...
+
+    async def fork(self, session_id: SessionId) -> Session:
+        """A new session that goes on from this one, at least as strict. Raises SessionNotFound."""
         ...
 
     async def delete(self, session_id: SessionId, *, with_transcript: bool) -> bool:
@@ -89,6 +95,7 @@ class Parts:
     workspaces: WorkspaceStore
     policy: PolicySource
     captures: Captures
+    imports: Imports
     agents: Callable[[], Agents]
     """Reads the vault's agent files; blocks."""
     readiness: Callable[[], Awaitable[Readiness]]

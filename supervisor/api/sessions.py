@@ -5,6 +5,7 @@ import hashlib
 import resource
 import time
 from collections.abc import Collection
+from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -134,6 +135,17 @@ async def change_session(
     return SessionView(**_of(row, set(supervisor.conversations.active())))
 
 
+@router.post("/chat/session/{session_id}/fork", status_code=HTTPStatus.CREATED)
+async def fork_session(session_id: str, supervisor: Supervisor) -> SessionView:
+    """A new session that goes on from this one, at a trust at least as strict.
+
+    Its first message is told what was said so far, as text; the old session stays as it is.
+    """
+    row = await require_session(supervisor, session_id)
+    made = await supervisor.conversations.fork(row.id)
+    return SessionView(**_of(made, set(supervisor.conversations.active())))
+
+
 @router.post("/chat/session/{session_id}/archive")
 async def archive(session_id: str, supervisor: Supervisor) -> ArchivedView:
     """Put a session away; nothing of it is deleted."""
@@ -212,6 +224,8 @@ def _of(row: Session, active: Collection[SessionId]) -> dict[str, Any]:
         "working_directory": row.working_directory,
         "model": row.model,
         "agent_path": row.agent_path,
+        "source": row.source,
+        "continued_from": row.continued_from,
         "message_count": row.message_count,
         "tokens_used": row.tokens_used,
         "cost_usd": row.cost_usd,

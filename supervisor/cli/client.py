@@ -173,11 +173,22 @@ class Client:
         return await self._ask("DELETE", path, json={})
 
     async def upload(
-        self, path: str, name: str, content: bytes, fields: Mapping[str, str | None]
+        self,
+        path: str,
+        name: str,
+        content: bytes,
+        fields: Mapping[str, str | None],
+        *,
+        seconds: float = _SILENCE_SECONDS,
     ) -> Any:
-        """Send a file as a form; the answer's JSON. Raises Unreachable or Refused."""
+        """Send a file as a form; the answer's JSON. Raises Unreachable or Refused.
+
+        `seconds`: how long the answer is waited for.
+        """
         said = {key: value for key, value in fields.items() if value is not None}
-        return await self._ask("POST", path, files={"file": (name, content)}, data=said)
+        patience = httpx.Timeout(10.0, read=seconds, write=seconds)
+        files = {"file": (name, content)}
+        return await self._ask("POST", path, files=files, data=said, timeout=patience)
 
     async def read(self, path: str) -> bytes:
         """The bytes that a path has. Raises Unreachable or Refused."""

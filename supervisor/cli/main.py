@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "grants": "supervisor.cli.grants",
     "agents": "supervisor.cli.agents",
     "captures": "supervisor.cli.captures",
+    "import": "supervisor.cli.imports:import_conversations",
 }
 """Each command and the module that has it, under the command's name."""
 

@@ -22,6 +22,7 @@ from supervisor.observability.logs import fields, log_context
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.runtimes.honeytokens import SECRET_BYTES, Honeytokens
 from supervisor.sessions.course import Course
+from supervisor.sessions.fork import fork
 from supervisor.sessions.house import House, Stores
 from supervisor.sessions.lane import Lane, Lanes
 from supervisor.sessions.message import Message, check_message, check_model
@@ -151,6 +152,11 @@ class Conversations:
         await self._stores.sessions.update_session(session_id, SessionUpdate(trust_level=level))
         await self.floors_changed()
         return await self.trust(session_id)
+
+    async def fork(self, session_id: SessionId) -> Session:
+        """A new session that goes on from this one, at least as strict. Raises SessionNotFound."""
+        parent = await self._stores.sessions.get_session(session_id)
+        return await fork(self._house.vault, self._stores.sessions, self._records, parent)
 
     async def delete(self, session_id: SessionId, *, with_transcript: bool) -> bool:
         """Delete a session for good: its row, events and grants; whether a transcript went too.

@@ -1,7 +1,8 @@
 """What was said in a session, page by page from the end: both sides' transcripts as one.
 
-A sandboxed turn writes into a transcript of its own (`memory.py` says why); here they are merged
-by time. Reading changes nothing, and a damaged line costs that line.
+A sandboxed turn writes into a transcript of its own (`memory.py` says why), and what the session
+brought along lies in a third file (`brought.py`); here they are merged by time. Reading changes
+nothing, and a damaged line costs that line.
 """
 
 import heapq
@@ -18,6 +19,7 @@ from supervisor.ids import SessionId
 from supervisor.sessions.memory import transcript_for
 from supervisor.sessions.records_back import records_back
 from supervisor.sessions.spoken import Spoken, joined, spoken
+from supervisor.sessions.transcripts import brought_beside
 from supervisor.storage.beneath import open_inside
 from supervisor.trust.levels import TrustLevel
 
@@ -25,7 +27,7 @@ MOST_MESSAGES: Final = 500
 """Messages of a page."""
 MOST_FOLDERS: Final = 10_000
 """Folders that are looked through for a transcript outside of the vault."""
-_CURSOR: Final = re.compile(r"(\d{1,15}|e)\.(\d{1,15}|e)\Z")
+_CURSOR: Final = re.compile(r"(\d{1,15}|e)\.(\d{1,15}|e)\.(\d{1,15}|e)\Z")
 _END: Final = "e"
 TORN: Final = "torn_last_line"
 UNREADABLE: Final = "unreadable_lines"
@@ -77,10 +79,14 @@ def read_history(  # noqa: PLR0913  (where it lies, and which page)
     sides = [_Side(at) for at in _starts(before)]
     with ExitStack() as stack:
         files = [
-            _opened(stack, vault, transcript_for(pointer, level))
-            for level in (TrustLevel.VAULT, TrustLevel.SANDBOXED)
+            _opened(stack, vault, path)
+            for path in (
+                transcript_for(pointer, TrustLevel.VAULT),
+                transcript_for(pointer, TrustLevel.SANDBOXED),
+                brought_beside(pointer),
+            )
         ]
-        if files == [None, None] and home is not None:
+        if files == [None, None, None] and home is not None:
             files[0] = _at_home(stack, home, session_id)
         ways = [
             _back(descriptor, side, index)
@@ -139,7 +145,7 @@ def _at_home(stack: ExitStack, home: Path, session_id: SessionId) -> int | None:
 
 def _starts(before: str | None) -> list[int | None]:
     if before is None:
-        return [None, None]
+        return [None, None, None]
     found = _CURSOR.match(before)
     if found is None:
         raise InvalidRequest(

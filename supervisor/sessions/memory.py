@@ -74,16 +74,18 @@ def earlier(said: Iterable[dict[str, Any]]) -> Earlier | None:
     """
     messages = [text for event in said if (text := _spoken(event))]
     kept: list[str] = []
+    left_out = False
     room = MAX_EARLIER_CHARS
     for message in reversed(messages):
         if len(message) > room:
-            kept.append("[earlier messages are left out]")
+            left_out = True
             break
         kept.append(message)
         room -= len(message)
     if not messages:
         return None
-    return Earlier("\n\n".join(reversed(kept)), len(messages))
+    note = ["[earlier messages are left out]"] if left_out else []
+    return Earlier("\n\n".join([*note, *reversed(kept)]), len(kept))
 
 
 def with_earlier(message: str, before: Earlier | None) -> str:
@@ -101,9 +103,22 @@ def _is_same_side(one: TrustLevel, other: TrustLevel) -> bool:
     return (one is TrustLevel.SANDBOXED) == (other is TrustLevel.SANDBOXED)
 
 
+def words_of(event: dict[str, Any]) -> tuple[bool, str]:
+    """Whether a person said it, and what one of the `SPOKEN` events says; empty for nothing."""
+    by_person = event.get("type") == "user_message"
+    text = event.get("content") if by_person else event.get("response")
+    if not by_person and not text:
+        text = event.get("partialResponse")
+    return by_person, text if isinstance(text, str) and text.strip() else ""
+
+
+def as_spoken(text: str, timestamp: str, *, by_person: bool) -> dict[str, Any]:
+    """Words in the form of an event that holds them."""
+    if by_person:
+        return {"type": "user_message", "content": text, "ts": timestamp}
+    return {"type": "done", "response": text, "ts": timestamp}
+
+
 def _spoken(event: dict[str, Any]) -> str:
-    if event.get("type") == "user_message":
-        speaker, text = "Person", event.get("content")
-    else:
-        speaker, text = "Agent", event.get("response") or event.get("partialResponse")
-    return f"{speaker}: {text}" if isinstance(text, str) and text.strip() else ""
+    by_person, text = words_of(event)
+    return f"{'Person' if by_person else 'Agent'}: {text}" if text else ""

@@ -52,6 +52,8 @@ class SessionFacts:
     """Relative to the vault, and known to be a folder in it."""
     earlier: Earlier | None = None
     """What was said where this transcript doesn't have it."""
+    brings: bool = False
+    """Whether it brought words along from before it began: an import, or a fork."""
     agent: AgentDefinition | None = None
     """The session's agent, as its file is now."""
     sections: Sections = field(default_factory=Sections)

@@ -6,7 +6,7 @@ Between `conversations.py`, which asks, and the pure plan, which is given the fa
 import asyncio
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
@@ -14,6 +14,7 @@ from supervisor.agents.definition import AgentDefinition
 from supervisor.errors import InvalidRequest, NotFound, SessionNotFound
 from supervisor.events.log import EventLog
 from supervisor.ids import SessionId, TurnId, is_session_id
+from supervisor.sessions.brought import read_brought
 from supervisor.sessions.floors import Floors
 from supervisor.sessions.house import House, Stores
 from supervisor.sessions.memory import SPOKEN, PastTurn, earlier, missed_turns, transcript_for
@@ -21,7 +22,7 @@ from supervisor.sessions.plan import SessionFacts
 from supervisor.sessions.surroundings import read_surroundings
 from supervisor.sessions.transcripts import has_content, stored_pointer, transcript_pointer
 from supervisor.sessions.working_directory import resolve_working_directory
-from supervisor.storage.session import Session, SessionCreate
+from supervisor.storage.session import Session, SessionCreate, SessionSource
 from supervisor.storage.workspaces import DEFAULT
 from supervisor.trust.floor import Floor, FloorSource
 from supervisor.trust.levels import TrustLevel
@@ -88,10 +89,10 @@ class Records:
                     "a session stays in its workspace", where="workspace", remedy="leave it out"
                 )
             await self._require_same_agent(request.agent, session)
-            return session, await self._workplace(session.working_directory)
+            return session, await self.workplace(session.working_directory)
         agent = await self._find(request.agent) if request.agent else None
         workspace = await self._stores.workspaces.get(request.workspace or DEFAULT)
-        place = await self._workplace(request.working_directory or workspace.folder)
+        place = await self.workplace(request.working_directory or workspace.folder)
         floors = (*await self._floors.of(workspace.slug, place.cwd), *floor_of(agent))
         pointer = transcript_pointer(self._house.vault, place.cwd, session_id)
         session = await self._stores.sessions.create_session(
@@ -118,7 +119,7 @@ class Records:
         `cwd`: where a turn of it works by its plan; None: where its next one would.
         """
         if cwd is None:
-            cwd = (await self._workplace(session.working_directory)).cwd
+            cwd = (await self.workplace(session.working_directory)).cwd
         agent = await self.agent_of(session)
         return (*await self._floors.of(session.workspace, cwd), *floor_of(agent))
 
@@ -181,6 +182,7 @@ class Records:
             transcript=pointer,
             transcript_exists=False,
             working_directory=place.cwd,
+            brings=_brings(session),
         )
 
     async def remembering(self, facts: SessionFacts, level: TrustLevel) -> SessionFacts:
@@ -195,11 +197,27 @@ class Records:
         missed = missed_turns(past, level, resumes=exists)
         spoken = await self._log.of_types(facts.session_id, SPOKEN) if missed else []
         said = [orjson.loads(record.data) for record in spoken if record.turn_id in missed]
+        if facts.brings and not exists:  # else a turn of this side was told of it
+            brought = await asyncio.to_thread(read_brought, self._house.vault, facts.transcript)
+            said = [*brought, *said]
         return replace(
             facts, transcript=transcript, transcript_exists=exists, earlier=earlier(said)
         )
 
-    async def _workplace(self, asked: str | None) -> Workplace:
+    async def said_in(self, session: Session) -> list[dict[str, Any]]:
+        """All that person and agent said to each other, as events that hold it, oldest first.
+
+        From our own events, and of what the session brought along, not from its transcripts.
+        """
+        pointer = stored_pointer(session.transcript_path, session.id)
+        brought = []
+        if pointer is not None and _brings(session):
+            brought = await asyncio.to_thread(read_brought, self._house.vault, pointer)
+        spoken = await self._log.of_types(session.id, SPOKEN)
+        return [*brought, *(orjson.loads(record.data) for record in spoken)]
+
+    async def workplace(self, asked: str | None) -> Workplace:
+        """The folder to work in where this one is asked for."""
         # In a thread: the vault may be a slow disk, or one of another machine.
         cwd, warning = await asyncio.to_thread(
             resolve_working_directory, self._house.vault, asked, self._house.policy().hidden
@@ -221,6 +239,10 @@ def named_session(request: MessageRequest) -> SessionId | None:
     if not is_session_id(request.session_id):
         raise SessionNotFound("no session has this id", where=request.session_id)
     return SessionId(request.session_id)
+
+
+def _brings(session: Session) -> bool:
+    return session.source is not SessionSource.PARACHUTE or session.continued_from is not None
 
 
 def _title(message: str) -> str:

@@ -14,6 +14,7 @@ from supervisor.trust.levels import TrustLevel
 FOLDER: Final = PurePosixPath(".claude/projects")
 _OTHER = re.compile(r"[^A-Za-z0-9]")
 _LONGEST = 200
+_BROUGHT: Final = "brought"
 
 
 def transcript_pointer(vault: Path, cwd: PurePosixPath, session_id: SessionId) -> PurePosixPath:
@@ -47,9 +48,14 @@ def stored_pointer(stored: str | None, session_id: SessionId) -> PurePosixPath |
     return None
 
 
+def brought_beside(pointer: PurePosixPath) -> PurePosixPath:
+    """Where lies what the session brought along from before it began (`brought.py`)."""
+    return pointer.parent / _BROUGHT / pointer.name
+
+
 def delete_transcripts(vault: Path, pointer: PurePosixPath) -> bool:
     """Remove a session's transcripts of both sides, with what lies beside them; whether any was."""
-    found = False
+    found = remove_inside(vault, brought_beside(pointer))
     for level in (TrustLevel.VAULT, TrustLevel.SANDBOXED):
         path = transcript_for(pointer, level)
         found = remove_inside(vault, path) or found

@@ -32,6 +32,7 @@ from supervisor.events.schema import (
 )
 from supervisor.gate.policy_files import PolicySource
 from supervisor.ids import SessionId, TurnId, new_session_id, new_turn_id
+from supervisor.imports.importer import Imports
 from supervisor.observability.audit import AuditLog
 from supervisor.observability.health import Check, Readiness
 from supervisor.sessions.records import MessageRequest, TurnStarted
@@ -39,7 +40,7 @@ from supervisor.settings import Settings
 from supervisor.storage.contexts import ContextStore
 from supervisor.storage.database import Database
 from supervisor.storage.grants import GrantStore
-from supervisor.storage.session import SessionCreate, SessionUpdate
+from supervisor.storage.session import Session, SessionCreate, SessionUpdate
 from supervisor.storage.sessions import SessionStore
 from supervisor.storage.tags import TagStore
 from supervisor.storage.timestamp import SystemClock
@@ -114,6 +115,17 @@ class PlayedByTheTest:
         require_not_looser(level, self._floors())
         await self._sessions.update_session(session_id, SessionUpdate(trust_level=level))
         return await self.trust(session_id)
+
+    async def fork(self, session_id: SessionId) -> Session:
+        parent = await self._sessions.get_session(session_id)
+        return await self._sessions.create_session(
+            SessionCreate(
+                id=new_session_id(),
+                trust_level=parent.trust_level,
+                workspace=parent.workspace,
+                continued_from=parent.id,
+            )
+        )
 
     async def delete(self, session_id: SessionId, *, with_transcript: bool) -> bool:
         await self._sessions.delete_session(session_id)
@@ -199,6 +211,7 @@ async def api_world(
             policy=PolicySource(settings.policies),
             agents=AgentFiles(vault).read,
             captures=Captures(vault, SystemClock()),
+            imports=Imports(vault, settings.floor, (sessions, WorkspaceStore(db)), SystemClock()),
             readiness=_all_well,
         )
         api = make_api(parts, heartbeat_seconds=heartbeat_seconds)
