@@ -150,7 +150,9 @@ def test_without_one_in_the_vault_the_home_folder_s_is_read(tmp_path: Path) -> N
     assert texts(read_history(tmp_path / "vault", POINTER, SESSION, home=home)) == ["message 0"]
 
 
-@pytest.mark.parametrize("cursor", ["", "x", "1", "1.2", "1.2.3.4", "-1.2.3", "1.2.3\n", "1" * 20 + ".1.1"])
+@pytest.mark.parametrize(
+    "cursor", ["", "x", "1", "1.2", "1.2.3.4", "-1.2.3", "1.2.3\n", "1" * 20 + ".1.1"]
+)
 def test_a_cursor_that_is_none_is_refused(tmp_path: Path, cursor: str) -> None:
     with pytest.raises(InvalidRequest):
         read_history(tmp_path, POINTER, SESSION, before=cursor)
