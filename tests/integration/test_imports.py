@@ -192,12 +192,13 @@ async def test_it_is_taken_as_json_too_and_what_is_no_export_is_refused(
     coded = base64.b64encode(text.encode()).decode()
     as_bytes = await client.post(FORM, json={"content": coded, "encoding": "base64"})
     assert as_bytes.json()["imported"][0]["state"] == "unchanged"
-    for body in (
+    refused: list[object] = [
         {"content": "%", "encoding": "base64"},
         {"content": text, "trustLevel": "loose"},
         {"content": text, "path": "/etc"},
         [],
-    ):
+    ]
+    for body in refused:
         assert (await client.post(FORM, json=body)).status_code == 422
     unknown = await client.post(FORM, json={"content": text, "workspace": "none"})
     assert unknown.status_code == 404
