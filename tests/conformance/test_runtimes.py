@@ -253,7 +253,7 @@ async def test_the_key_is_in_no_environment_event_or_file_of_a_turn(
 ) -> None:
     person = asyncio.create_task(granting(house))
     # A name that is only known as the command runs: the rules can't see it, the cage must hold.
-    look = bash("env; f=$(ls /proc/self | grep envi); cat /proc/self/$f | tr '\\0' '\\n'")
+    look = bash("env; f=$(ls /proc/self | awk /envi/); cat /proc/self/$f | tr '\\0' '\\n'")
     turn = await house.send(prompt(look, step("ok")), level)
     person.cancel()
     assert turn.end["type"] == "done"

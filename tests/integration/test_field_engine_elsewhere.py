@@ -22,7 +22,7 @@ LOOK = prompt(
     # The denied name is only known as the command runs, so that the mask is what holds.
     bash(
         "ls -A /vault; cat /vault/notes/today.md;"
-        " f=$(ls -A /vault | grep ^.en); grep -c CANARY /vault/$f"
+        " f=$(ls -A /vault | awk /^.en/); grep -c CANARY /vault/$f"
     ),
     calls(("Read", {"file_path": "/vault/.env"})),
     step("ok"),

@@ -24,7 +24,7 @@ from tests.worlds.house import House, Told, a_house, bash, calls, is_a, noted_re
 
 pytestmark = pytest.mark.engine
 
-NAMED = "n=$(ls -A /vault | grep nv); "
+NAMED = "n=$(ls -A /vault | awk '/nv/'); "
 """Finds the denied file's name as it runs: no reading of the command can tell it."""
 TOKEN = re.compile(rb"[a-z0-9]{44}")
 
@@ -93,7 +93,7 @@ async def test_a_denied_folder_trips_by_what_stands_in_it() -> None:
 
     async with a_house(fill=fill) as house:
         turn = await house.send(
-            prompt(bash("d=$(ls -A /vault | grep ss); cat /vault/$d/*"), step("ok"))
+            prompt(bash("d=$(ls -A /vault | awk /ss/); cat /vault/$d/*"), step("ok"))
         )
         assert turn.end["code"] == "honeytoken"
         assert ".ssh" in turn.end["error"]
@@ -102,7 +102,7 @@ async def test_a_denied_folder_trips_by_what_stands_in_it() -> None:
 
 async def test_at_vault_the_masks_hold_them_too_also_for_a_call_that_a_person_granted() -> None:
     async with a_house() as house:
-        passed_on = prompt(bash('cat "$(ls -A | grep nv)"'), step("ok"))
+        passed_on = prompt(bash('cat "$(ls -A | awk /nv/)"'), step("ok"))
         turn = await house.send(passed_on, TrustLevel.VAULT, until=is_a("permission_request"))
         if turn.of("isolation")[0]["cage"] != "bubblewrap":
             pytest.skip("this machine has no cage for vault sessions")

@@ -100,7 +100,8 @@ async def every_route(world: ApiWorld) -> list[tuple[str, str]]:
     for template, item in world.openapi["paths"].items():
         path = template.replace("{session_id}", session)
         path = path.replace("{request_id}", "req_1").replace("{slug}", "notes")
-        path = path.replace("{grant_id}", "grt_1")
+        path = path.replace("{grant_id}", "grt_1").replace("{filename}", "plan.md")
+        path = path.replace("{path}", "agents/writer.md")
         assert "{" not in path, f"fill in the parameter of {template}"
         routes += [(method.upper(), path) for method in item]
     assert len(routes) > 15
