@@ -37,15 +37,12 @@ def aftermath(effects: Sequence[Effect], seen: Sequence[Invocation]) -> list[Eff
     return found
 
 
-def _base(invocation: Invocation) -> str:
-    return invocation.argv[0].texts[0].text.rpartition("/")[2] if invocation.argv else ""
-
-
 def _remote_shells(seen: Sequence[Invocation]) -> list[Effect]:
     """Shells whose input or output is the network."""
-    bases = [_base(each) for each in seen]
-    if _RUNS_ORDERS.isdisjoint(bases) and not any(_is_an_order(each) for each in seen):
-        return []
+    names = [each.argv[0].texts[0].text if each.argv else "" for each in seen]
+    bases = [name.rpartition("/")[2] for name in names]
+    if _RUNS_ORDERS.isdisjoint(bases) and not any(name[:5] == "/dev/" for name in names):
+        return []  # as nearly always
     carriers = [
         invocation.argv
         for invocation in seen

@@ -328,6 +328,11 @@ def _base(name: str) -> str:
     return name.removeprefix("/usr/bin/").removeprefix("/bin/")
 
 
+def prints(name: str) -> bool:
+    """Whether it may be told what a program of this name prints."""
+    return _base(name) in PRINTERS
+
+
 def printed(words: Sequence[str], text: str | None) -> str | None:
     """What a program prints; None if it can't be told."""
     printer = PRINTERS.get(_base(words[0]))

@@ -7,7 +7,7 @@ from typing import Final
 from supervisor.policy.bash.invocation import Stdin
 from supervisor.policy.bash.shell.algebra import DATA, alone, hinted, join, literal, union
 from supervisor.policy.bash.shell.hints import unknown_output
-from supervisor.policy.bash.shell.outputs import printed
+from supervisor.policy.bash.shell.outputs import printed, prints
 from supervisor.policy.bash.shell.scope import Scope
 from supervisor.policy.bash.shell.sink import Sink
 from supervisor.policy.bash.value import HOLE, MOST_TEXTS, Text, Value
@@ -46,7 +46,12 @@ def write_output(  # noqa: PLR0913, PLR0917 - the circumstances of a command
         source = definition.source if definition is not None else ""
         sink.write(literal(f"{alone(argv[2])} () {source}\n") if source else DATA)
         return
-    sink.write(DATA if name is None else _output(argv, stdin, streams, scope))
+    if name is None:
+        sink.write(DATA)
+    elif prints(name):
+        sink.write(_output(argv, stdin, streams, scope))
+    else:
+        sink.write(unknown_output(argv, stdin, streams, scope))
 
 
 def _temporary(argv: tuple[Value, ...], serial: int) -> Value:
