@@ -34,7 +34,7 @@ from supervisor.trust.levels import TrustLevel
 
 ROOT = Path(__file__).parent.parent
 PEERS = ROOT / ".peers"
-ROUNDS = 400
+ROUNDS = 1_000
 LAYOUT_OF_GRANTS = ("grant-bash-prefix", "grant-file-glob")
 """Families about our own grants, which other guards don't know: left out of the comparison."""
 
@@ -42,6 +42,11 @@ PIPE = "git log --oneline -20 | grep -v 'merge branch' > build/log.txt && wc -l 
 EDIT = "cd src && sed -i 's/old name/new name/' app.py && python -m pytest -q tests/test_app.py"
 SHORT = f'{PIPE}; {EDIT}; echo "done in $PWD at $(date +%F)"'
 LONG = "\n".join([SHORT] * 10)
+COMMIT = f'git commit -m "{"Some words of a message that says what is better now, " * 3}and why"'
+CHECKS = (
+    "cd build && python -m pytest -q tests/unit/test_a.py tests/unit/test_b.py -k 'one or two' "
+    "--maxfail=1 2>&1 | tail -40 && git diff --stat && git add -A src tests && git commit -qm 'Mend'"
+)
 
 
 @dataclass(frozen=True)
@@ -67,8 +72,10 @@ PROBES = (
     Probe("Read, one file", "Read", {"file_path": "VAULT/notes/a.md"}),
     Probe("Write, one file", "Write", {"file_path": "VAULT/build/x", "content": "x" * 2000}),
     Probe("Bash, 11 characters", "Bash", {"command": "git status "}),
-    Probe(f"Bash, {len(SHORT)} characters", "Bash", {"command": SHORT}),
-    Probe(f"Bash, {len(LONG)} characters", "Bash", {"command": LONG}),
+    Probe(f"Bash, {len(COMMIT)} characters, 1 command", "Bash", {"command": COMMIT}),
+    Probe(f"Bash, {len(CHECKS)} characters, 6 commands", "Bash", {"command": CHECKS}),
+    Probe(f"Bash, {len(SHORT)} characters, 8 commands", "Bash", {"command": SHORT}),
+    Probe(f"Bash, {len(LONG)} characters, 80 commands", "Bash", {"command": LONG}),
     Probe(f"the same {len(SHORT)} again", "Bash", {"command": SHORT}, again=True),
     Probe(f"the same {len(LONG)} again", "Bash", {"command": LONG}, again=True),
     Probe("Bash, 1 MB of commands", "Bash", {"command": "ls && " * 170_000}, 5),
@@ -125,13 +132,17 @@ def decisions(policy: CompiledPolicy, vault: str) -> None:
             (
                 probe.name,
                 f"{median(decided):,.0f}",
+                f"{percentile(decided, 0.1):,.0f}",
                 f"{percentile(decided, 0.99):,.0f}",
                 f"{median(looked):,.0f}",
                 f"{verdict_word(verdict)} ({verdict.rule})",
             )
         )
     loop.close()
-    table(("call, at `vault`", "decision µs", "p99", "file system µs", "verdict"), rows)
+    table(
+        ("call, at `vault`", "decision µs", "quietest tenth", "p99", "file system µs", "verdict"),
+        rows,
+    )
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ so that a look-alike spelling of a denied name is that name.
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -120,6 +120,23 @@ class DenyList:
             _fold(name) for rule in self.rules for name in rule.names if not _WILD.search(name)
         }
         return tuple(sorted(name for name in names if self._look(name) is not None))
+
+    @cached_property
+    def _by_length(self) -> Mapping[int, tuple[str, ...]]:
+        lengths = sorted({len(name) for name in self.plain_names})
+        return {
+            length: tuple(name for name in self.plain_names if len(name) == length)
+            for length in lengths
+        }
+
+    def plain_names_of(self, shortest: int, longest: int) -> list[str]:
+        """Those of `plain_names` that are so long, in their order."""
+        return sorted(
+            name
+            for length, names in self._by_length.items()
+            if shortest <= length <= longest
+            for name in names
+        )
 
     @cached_property
     def _known(self) -> Callable[[str], DenyRule | None]:

@@ -151,12 +151,11 @@ def _spelt_name(pattern: str, denied: DenyList) -> str | None:
         return None
     hidden = last.startswith(".")
     spelt = len(fixed.replace("*", "").replace("?", ""))
-    grouped = "(" in last
-    for name in denied.plain_names:
-        if spelt > len(name) and not grouped:
-            continue  # all of its letters must be in the name
-        mostly = spelt * 2 >= len(name) if hidden else spelt * 4 >= len(name) * 3
-        if mostly and name.startswith(".") is hidden and _matches_name(last.lower(), name):
+    # All of its letters must be in the name, but those of groups may be left out.
+    shortest = 0 if "(" in last else spelt
+    longest = spelt * 2 if hidden else spelt * 4 // 3
+    for name in denied.plain_names_of(shortest, longest):
+        if name.startswith(".") is hidden and _matches_name(last.lower(), name):
             return name
     return None
 

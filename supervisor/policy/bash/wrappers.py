@@ -26,9 +26,11 @@ def env(use: Use) -> None:
         words = [*_split(value), *words]
     while words and words[0].texts[0].text.startswith("-") and len(words[0].texts[0].text) > 1:
         words = words[1:]
-    while words and "=" in words[0].texts[0].text:
-        play_as(use, "assign", words[0])
-        words = words[1:]
+    at = 0
+    while at < len(words) and "=" in words[at].texts[0].text:
+        play_as(use, "assign", words[at])
+        at += 1
+    words = words[at:]
     if words:
         use.start(words)
     elif "clean" not in use.tags:

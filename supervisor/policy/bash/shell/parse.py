@@ -12,13 +12,16 @@ _HIDING: Final = re.compile(r"(?<!\$)\{|\$\{[A-Za-z0-9_]*[^A-Za-z0-9_}]")
 """Braces that are more than `${name}`. Without them and parentheses nothing can hide a command:
 there are words, quotes and operators only."""
 
+_ESCAPED: Final = re.compile(r"(?<!\\)(?:\\\\)*\\\(")
+"""Parentheses behind a backslash, which open nothing, be they in quotes or not."""
+
 _OPEN: Final = re.compile(r"\$\([\w ./:=@%+,~|-]*\)")
 """A substitution of plain words: it hides nothing either."""
 
 
 def _hides(text: str) -> bool:
     """Whether the text has something in which a reader could overlook a command."""
-    if "(" in text and "(" in _OPEN.sub("", text):
+    if "(" in text and "(" in _OPEN.sub("", _ESCAPED.sub("", text)):
         return True
     return "{" in text and _HIDING.search(text) is not None
 
