@@ -45,7 +45,7 @@ LONG = "\n".join([SHORT] * 10)
 COMMIT = f'git commit -m "{"Some words of a message that says what is better now, " * 3}and why"'
 CHECKS = (
     "cd build && python -m pytest -q tests/unit/test_a.py tests/unit/test_b.py -k 'one or two' "
-    "--maxfail=1 2>&1 | tail -40 && git diff --stat && git add -A src tests && git commit -qm 'Mend'"
+    "--maxfail=1 2>&1 | tail -40 && git diff --stat && git add -A src && git commit -qm 'Mend'"
 )
 
 
