@@ -16,7 +16,7 @@ from tests.worlds.policy_world import SHIPPED, shipped_policy, verdict_on
 CANARY = "CANARY-committed-once"
 READ = (
     # The name is found as it runs: what reading a command tells is the gate's matter.
-    "cd /vault; e=$(ls -A | grep nv);"
+    "cd /vault; e=$(ls -A | awk /nv/);"
     ' show() { git -c \'safe.directory=*\' "$@" show "HEAD:$e" 2>&1; };'
     " show; show -C web; show -C packed; show --git-dir=bare.git; show --git-dir=plainly-named;"
     " show --git-dir=copied; git -c 'safe.directory=*' -C web log -p 2>&1;"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from supervisor.api.access import UPLOADS
 from tests.worlds.api import TOKEN, ApiWorld, api_world, done, text
 from tests.worlds.http import speak, status_of
 
@@ -252,10 +253,22 @@ class TestAFormOnAPage:
         for method, path in await every_route(world):
             if method not in CHANGING:
                 continue
+            if path in UPLOADS and (content_type or "").startswith("multipart/"):
+                continue  # what a person's own program sends: with a token, as the next test has it
             attack = request(method, path, port, content_type=content_type)
             assert await status_of(port, attack) == 415, (method, path)
             empty = request(method, path, port, content_type=content_type, body=b"")
             assert await status_of(port, empty) == 415, (method, path)
+        assert_nothing_happened(world)
+
+    async def test_sends_no_upload_either(self, world: ApiWorld) -> None:
+        kind = "multipart/form-data; boundary=x"
+        for path in UPLOADS:
+            form = request("POST", path, world.at.port, content_type=kind, token=None)
+            assert await status_of(world.at.port, form) == 401, path
+            origin = ("Origin: https://evil.example",)
+            form = request("POST", path, world.at.port, content_type=kind, headers=origin)
+            assert await status_of(world.at.port, form) == 403, path
         assert_nothing_happened(world)
 
     async def test_changes_nothing_by_get(self, world: ApiWorld) -> None:

@@ -14,7 +14,8 @@ def test_records_that_hold_the_same_are_one_key() -> None:
 
 
 def test_records_of_different_kinds_differ() -> None:
-    assert known("a") != Text("a")
+    other: object = Text("a")
+    assert known("a") != other
 
 
 def test_a_name_that_no_file_system_holds_is_no_denied_one() -> None:
