@@ -9,7 +9,7 @@ from supervisor.policy.kept import Kept
 KEPT = Kept(
     DenyList(
         (
-            *own_folders(("/home/me/data",), ("/work/policies",)),
+            *own_folders(("/home/me/data",), ("/srv/policies",)),
             DenyRule("agents", "a reason", paths=("**/.claude/agents", "conf/agents.d/x")),
         )
     )
@@ -19,10 +19,10 @@ KEPT = Kept(
 @pytest.mark.parametrize(
     ("path", "rule"),
     [
-        ("/work", "own-policy-folder"),
+        ("/srv", "own-policy-folder"),
         ("/home/me", "own-folders"),
         ("/Home", "own-folders"),
-        ("work", None),
+        ("srv", None),
         ("home", None),
         ("home/me", None),
         ("conf", "agents"),
