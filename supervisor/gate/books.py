@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
+from unicodedata import normalize
 
 from supervisor.approvals.open_requests import Sink, TurnContext
 from supervisor.events.schema import PermissionDeniedEvent
@@ -47,19 +48,29 @@ class Books:
     denials: list[PermissionDeniedEvent] = field(default_factory=list, init=False)
 
     def call(
-        self, tool: str, input: Mapping[str, Any], tool_use_id: str, agent: str | None
+        self,
+        tool: str,
+        input: Mapping[str, Any],
+        tool_use_id: str,
+        agent: str | None,
+        cwd: str | None = None,
     ) -> ToolCall:
-        """A call of this turn's."""
+        """A call of this turn's, made in `cwd`; None: where the turn began."""
         return ToolCall(
             tool=tool,
             input=input,
             tool_use_id=tool_use_id,
             level=self.level,
             as_seen_vault=self.seen.vault,
-            as_seen_cwd=self.seen.cwd,
+            as_seen_cwd=self._begins(cwd),
             as_seen_home=self.seen.home,
             agent=agent,
         )
+
+    def _begins(self, cwd: str | None) -> str:
+        """The folder as it is spelt on the disk: the agent program composes letters and accents."""
+        began = self.seen.cwd
+        return began if cwd is None or normalize("NFC", cwd) == normalize("NFC", began) else cwd
 
     async def record(self, decided: Decided) -> None:
         """Audit a decision before it takes effect. Raises where that fails."""

@@ -15,7 +15,7 @@ from supervisor.gate.betrayal import REFUSED, betrayed
 from supervisor.gate.books import Books, Seen
 from supervisor.gate.decided import Audit, Decided, is_default
 from supervisor.gate.facts import fetch_facts
-from supervisor.gate.inputs import copy_of, names_fit, run
+from supervisor.gate.inputs import copy_of, names_fit, place_fits, run
 from supervisor.gate.policy_files import PolicySource
 from supervisor.gate.unasked import Unasked
 from supervisor.ids import RequestId
@@ -85,9 +85,16 @@ class Gate:
         return tuple(self._books.denials)
 
     async def check(
-        self, tool: str, input: Mapping[str, Any], tool_use_id: str, agent: str | None
+        self,
+        tool: str,
+        input: Mapping[str, Any],
+        tool_use_id: str,
+        agent: str | None,
+        cwd: str | None = None,
     ) -> Allow | Deny:
         """Decide about one call, asking a person where policy says so.
+
+        `cwd` is where the agent's process stands by now, as it sees it; None: where it began.
 
         Never raises, but passes a cancellation on, which voids what it waits for.
         """
@@ -98,7 +105,7 @@ class Gate:
             return REFUSED
         request_id: RequestId | None = None
         try:
-            verdict, request_id = await self._check(tool, input, tool_use_id, agent)
+            verdict, request_id = await self._check(tool, input, tool_use_id, agent, cwd)
         except Exception as error:  # noqa: BLE001  (a guard that fails must fail closed)
             verdict = internal_error(tool_use_id, error)
             await self._books.record_unjudged(tool, tool_use_id, agent, verdict)
@@ -107,9 +114,15 @@ class Gate:
         return verdict
 
     async def _check(
-        self, tool: str, input: Mapping[str, Any], tool_use_id: str, agent: str | None
+        self,
+        tool: str,
+        input: Mapping[str, Any],
+        tool_use_id: str,
+        agent: str | None,
+        cwd: str | None,
     ) -> tuple[Allow | Deny, RequestId | None]:
-        copied: tuple[dict[str, Any], int] | Deny | None = names_fit(tool, tool_use_id, agent)
+        copied: tuple[dict[str, Any], int] | Deny | None
+        copied = names_fit(tool, tool_use_id, agent) or place_fits(cwd)
         if copied is None:
             async with self._working:
                 copied = await run(input, copy_of, input)
@@ -117,7 +130,7 @@ class Gate:
             await self._books.record_unjudged(tool, tool_use_id, agent, copied)
             return copied, None
         frozen, size = copied
-        call = self._books.call(tool, frozen, tool_use_id, agent)
+        call = self._books.call(tool, frozen, tool_use_id, agent, cwd)
         policy = self._policy.current
         asking, said = await self._judge(call, policy)
         if size > LARGEST_SHOWN and _needs_a_person(said, policy.category(tool)):

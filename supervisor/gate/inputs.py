@@ -15,6 +15,9 @@ INLINE_CHARS: Final = 16_384
 LONGEST_NAME: Final = 256
 """Characters of a tool's name, and of the ids that come with a call."""
 
+LONGEST_PLACE: Final = 4_096
+"""Characters of the folder that a call is made in."""
+
 T = TypeVar("T")
 
 
@@ -53,6 +56,18 @@ def names_fit(tool: str, tool_use_id: str, agent: str | None) -> Deny | None:
     if any(len(name) > LONGEST_NAME for name in (tool, tool_use_id, agent or "")):
         return Deny("malformed-input", f"a name or id has over {LONGEST_NAME} characters")
     return None
+
+
+def place_fits(cwd: object) -> Deny | None:
+    """The refusal of a call that is made in no folder that there could be."""
+    if cwd is None or (
+        isinstance(cwd, str)
+        and cwd.startswith("/")
+        and len(cwd) <= LONGEST_PLACE
+        and "\0" not in cwd
+    ):
+        return None
+    return Deny("malformed-input", "the call's working directory is no absolute path")
 
 
 def short(text: object, longest: int) -> str:

@@ -121,6 +121,9 @@ def environment(places: Places) -> dict[str, str]:
         "ANTHROPIC_API_KEY": PLACEHOLDER_KEY,
         "ANTHROPIC_BASE_URL": "http://gateway",
         "ANTHROPIC_UNIX_SOCKET": str(places.model_socket),
+        # A command would begin where the last one's `cd` led, and be judged, and shown to a person,
+        # as if it began in the session's folder; of calls side by side nobody could tell.
+        "CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR": "1",
         "CLAUDE_AGENT_SDK_VERSION": SDK_VERSION,
         "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -258,7 +261,11 @@ def _options(places: Places, gate: ToolGate) -> ClaudeAgentOptions:
     ) -> SyncHookJSONOutput:
         call: Mapping[str, Any] = dict(hook_input)
         verdict = await gate.check(
-            call["tool_name"], call["tool_input"], tool_use_id or "", call.get("agent_id")
+            call["tool_name"],
+            call["tool_input"],
+            tool_use_id or "",
+            call.get("agent_id"),
+            call.get("cwd"),
         )
         return _hook_answer(verdict, call["tool_input"])
 

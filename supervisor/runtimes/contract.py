@@ -78,9 +78,17 @@ class ToolGate(Protocol):
     """The only way to a verdict; one is made for each turn."""
 
     async def check(
-        self, tool: str, input: Mapping[str, Any], tool_use_id: str, agent: str | None
+        self,
+        tool: str,
+        input: Mapping[str, Any],
+        tool_use_id: str,
+        agent: str | None,
+        cwd: str | None = None,
     ) -> Allow | Deny:
-        """Decide about one call, asking a person where policy says so. Never raises."""
+        """Decide about one call, asking a person where policy says so. Never raises.
+
+        `cwd` is where the agent's process stands by now, as it sees it; None: where it began.
+        """
         ...
 
 

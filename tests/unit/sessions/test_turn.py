@@ -27,6 +27,7 @@ class NoGate:
         input: Mapping[str, Any],  # noqa: ARG002
         tool_use_id: str,  # noqa: ARG002
         agent: str | None,  # noqa: ARG002
+        cwd: str | None = None,  # noqa: ARG002
     ) -> Allow | Deny:
         raise AssertionError("no call is made here")
 
