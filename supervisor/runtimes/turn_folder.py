@@ -19,6 +19,7 @@ from supervisor.ids import TurnId
 from supervisor.runtimes.agent import prompt_text
 from supervisor.runtimes.contract import RunPlan
 from supervisor.storage.beneath import open_inside
+from supervisor.storage.clearing import clear_away
 
 _COPY_BYTES = 1024 * 1024
 
@@ -78,12 +79,12 @@ async def turn_folder(turns: Path, plan: RunPlan) -> AsyncIterator[TurnFolder]:
     try:
         folder = await asyncio.to_thread(_make, turns, plan)
     except OSError as error:
-        await asyncio.to_thread(shutil.rmtree, turns / plan.turn_id, ignore_errors=True)
+        await asyncio.to_thread(clear_away, turns / plan.turn_id)
         raise _refused(error, turns) from error
     try:
         yield folder
     finally:
-        await asyncio.to_thread(shutil.rmtree, folder.root, ignore_errors=True)
+        await asyncio.to_thread(clear_away, folder.root)
 
 
 def door_for(
@@ -108,7 +109,7 @@ def remove_leftover_turns(turns: Path, living: Callable[[], Collection[TurnId]])
     alive = living()
     leftovers = [each for each in found if each.name not in alive]
     for each in leftovers:
-        shutil.rmtree(each, ignore_errors=True)
+        clear_away(each)
     return len(leftovers)
 
 
