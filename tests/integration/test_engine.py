@@ -1,6 +1,7 @@
 """The engine's verbs on the real engine, and each way in which an engine can be no use."""
 
 import asyncio
+import json
 import os
 import socket
 import tempfile
@@ -107,6 +108,62 @@ async def test_two_who_remove_the_same_container_at_once_both_see_it_gone(engine
         removed = await asyncio.gather(engine.remove(box.id), engine.remove(box.id))
         assert any(removed)
         assert await engine.inspect(box.id) is None
+
+
+def http(status: str, document: object) -> bytes:
+    body = json.dumps(document).encode()
+    head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+    return head.encode() + b"\r\n\r\n" + body
+
+
+async def test_a_container_that_the_engine_is_still_putting_away_is_removed_all_the_same(
+    engine: Engine,
+) -> None:
+    """One that ends by itself while it is removed: engines then fail to empty its folder."""
+    busy = [
+        http("500 Internal Server Error", {"message": "unlinkat: directory not empty"}),
+        http("409 Conflict", {"message": "removal of container is already in progress"}),
+    ]
+
+    def answer(request: bytes) -> bytes | None:
+        return busy.pop() if busy and request.startswith(b"DELETE ") else None
+
+    with world.relay(engine.path, answer) as relay:
+        async with world.box(engine) as box, Engine(str(relay.path)) as through:
+            assert await through.remove(box.id) is True
+            assert busy == []
+            assert await engine.inspect(box.id) is None
+
+
+async def test_a_container_that_never_goes_is_told_with_the_engines_reason(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("supervisor.runtimes.container.engine.CALL_SECONDS", 1.0)
+    refusal = http("500 Internal Server Error", {"message": "the driver failed"})
+
+    def answer(request: bytes) -> bytes | None:
+        return refusal if request.startswith(b"DELETE ") else None
+
+    with world.relay(engine.path, answer) as relay:
+        async with world.box(engine) as box, Engine(str(relay.path)) as through:
+            with pytest.raises(EngineRefused, match="the driver failed"):
+                await through.remove(box.id)
+
+
+async def test_what_the_engine_goes_on_listing_after_it_is_gone_is_not_ours_any_more(
+    engine: Engine,
+) -> None:
+    async with world.box(engine) as box:
+        (listed,) = await engine.list_ours(box.instance)
+        await engine.remove(box.id)
+    entry = {"Id": listed.id, "Labels": dict(listed.labels), "State": "exited"}
+
+    def answer(request: bytes) -> bytes | None:
+        return http("200 OK", [entry]) if b"/containers/json" in request else None
+
+    with world.relay(engine.path, answer) as relay:
+        async with Engine(str(relay.path)) as through:
+            assert await through.list_ours(box.instance) == ()
 
 
 async def test_waiting_for_one_that_runs_on_ends_without_an_answer(engine: Engine) -> None:

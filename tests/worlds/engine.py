@@ -198,12 +198,20 @@ async def _show(made: Box) -> None:
         print(json.dumps(await made.engine.inspect(made.id), indent=1))  # noqa: T201
 
 
-class Relay:
-    """A Unix socket in front of the engine's, which a test may cut: the engine seems to go away."""
+Answer = Callable[[bytes], bytes | None]
+"""What stands for the engine's answer to a request; None: the engine's own."""
 
-    def __init__(self, path: Path, target: str) -> None:
+
+class Relay:
+    """A Unix socket in front of the engine's, which a test may cut: the engine seems to go away.
+
+    `answer` makes single answers other than the engine's: those of a moment that no test can hold.
+    """
+
+    def __init__(self, path: Path, target: str, answer: Answer | None = None) -> None:
         self.path = path
         self._target = target
+        self._answer = answer
         self._listener: socket.socket | None = None
         self._pairs: list[socket.socket] = []
         self._lock = threading.Lock()
@@ -238,23 +246,27 @@ class Relay:
             far.connect(self._target)
             with self._lock:
                 self._pairs += [near, far]
-            for source, sink in ((near, far), (far, near)):
-                threading.Thread(target=_pass_on, args=(source, sink), daemon=True).start()
+            for each in ((near, far, self._answer), (far, near, None)):
+                threading.Thread(target=_pass_on, args=each, daemon=True).start()
 
 
-def _pass_on(source: socket.socket, sink: socket.socket) -> None:
+def _pass_on(source: socket.socket, sink: socket.socket, answer: Answer | None) -> None:
     with suppress(OSError):
         while data := source.recv(1 << 16):
-            sink.sendall(data)
+            said = answer(data) if answer else None
+            if said is None:
+                sink.sendall(data)
+            else:
+                source.sendall(said)
     with suppress(OSError):
         sink.shutdown(socket.SHUT_WR)
 
 
 @contextmanager
-def relay(target: str) -> Iterator[Relay]:
+def relay(target: str, answer: Answer | None = None) -> Iterator[Relay]:
     """An open relay in front of the engine."""
     with tempfile.TemporaryDirectory(prefix="trustfloor-test-") as folder:
-        made = Relay(Path(folder) / "engine.sock", target)
+        made = Relay(Path(folder) / "engine.sock", target, answer)
         made.open()
         try:
             yield made

@@ -1,6 +1,7 @@
 """The container engine as a few asynchronous verbs; the only file that knows Docker's library.
 
-Every call ends within `CALL_SECONDS`, also when the socket accepts and never answers. There is no
+Every call ends within `CALL_SECONDS` (`remove` within twice that), also when the socket accepts and
+never answers. There is no
 connection to lose: each call finds its own, so after the engine comes back the next one works.
 """
 
@@ -219,30 +220,47 @@ class Engine:
         )
 
     async def remove(self, container: ContainerId) -> bool:
-        """End and remove it with its volumes, and see that it is gone; False: it was already."""
-        try:
-            await self._call(lambda client: client.remove_container(container, v=True, force=True))
-        except _Absent:
-            return False
-        except _Conflict:  # somebody else is removing it: done when it is gone
-            async with asyncio.timeout(CALL_SECONDS):
-                while await self.inspect(container) is not None:  # noqa: ASYNC110
-                    await asyncio.sleep(_REMOVAL_SECONDS)
-            return False
-        return True
+        """End and remove it with its volumes, and see that it is gone; False: it was already.
+
+        One that ends by itself in this moment is still being put away by the engine, which then
+        can't empty its folder; and somebody else may be removing it. Both pass: it asks again.
+        Raises EngineRefused if they don't.
+        """
+        until = time.monotonic() + CALL_SECONDS
+        while True:
+            try:
+                await self._call(
+                    lambda client: client.remove_container(container, v=True, force=True)
+                )
+            except _Absent:
+                return False
+            except _Conflict:
+                refusal = EngineRefused("the container is being removed", where=container[:12])
+            except EngineRefused as error:
+                refusal = error
+            else:
+                return True
+            if time.monotonic() > until:
+                raise refusal
+            await asyncio.sleep(_REMOVAL_SECONDS)
 
     async def list_ours(self, instance: InstanceId) -> tuple[Listed, ...]:
         """The containers that carry this instance's label, in any state."""
         wanted = {"label": [f"{LABEL_INSTANCE}={instance}"]}
         found = await self._call(lambda client: client.containers(all=True, filters=wanted))
-        return tuple(
+        listed = [
             Listed(
                 id=ContainerId(each["Id"]),
                 labels=dict(each.get("Labels") or {}),
                 state=str(each.get("State", "")),
             )
             for each in found
-        )
+        ]
+        return tuple([each for each in listed if await self._exists(each)])
+
+    async def _exists(self, listed: Listed) -> bool:
+        """The engine goes on listing one whose end it noted after it had removed it."""
+        return listed.state == "running" or await self.inspect(listed.id) is not None
 
     async def _existing(self, container: ContainerId, ask: "Callable[[docker.APIClient], T]") -> T:
         try:
