@@ -2,18 +2,17 @@
 
 import json
 import sys
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, NoReturn
 from urllib.parse import quote
 
 import typer
 
-from supervisor.cli.answered import DataDir, answered
+from supervisor.cli.answered import AsJson, DataDir, answered
+from supervisor.cli.json_out import write_json
 from supervisor.cli.render import Screen
 
 agents = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-AsJson = Annotated[bool, typer.Option("--json", help="As JSON, as the API gives it.")]
 
 
 @agents.callback(invoke_without_command=True)
@@ -27,18 +26,16 @@ def _agents(context: typer.Context) -> None:
 def list_agents(*, as_json: AsJson = False, data_dir: DataDir = None) -> None:
     """List the agents. Status 1 if one is broken."""
     found = answered(lambda client: client.get("/api/agents"), data_dir)
-    if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
-    else:
-        screen = Screen(sys.stdout)
+
+    def told(screen: Screen) -> None:
         for each in found["agents"]:
             screen.line(f"{each['path']}  {each['name']}{_limits(each)}")
             if each["description"]:
                 screen.line(f"    {each['description']}", "dim")
-        _broken(screen, found["broken"])
-        if not found["agents"] and not found["broken"]:
+        if not found["agents"]:
             screen.line("no agents; put one into the vault's folder agents/", "dim")
-    raise typer.Exit(1 if found["broken"] else 0)
+
+    _listed(found, told, as_json=as_json)
 
 
 @agents.command("show")
@@ -65,16 +62,25 @@ def show_agent(
 def list_skills(*, as_json: AsJson = False, data_dir: DataDir = None) -> None:
     """List the skills. Status 1 if one is broken."""
     found = answered(lambda client: client.get("/api/skills"), data_dir)
-    if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
-    else:
-        screen = Screen(sys.stdout)
+
+    def told(screen: Screen) -> None:
         for each in found["skills"]:
             screen.line(f"{each['name']}  {each['path']}")
             screen.line(f"    {each['description']}", "dim")
-        _broken(screen, found["broken"])
-        if not found["skills"] and not found["broken"]:
+        if not found["skills"]:
             screen.line("no skills; they lie in the vault's folder .claude/skills/", "dim")
+
+    _listed(found, told, as_json=as_json)
+
+
+def _listed(found: Mapping[str, Any], told: Callable[[Screen], None], *, as_json: bool) -> NoReturn:
+    """Print a list and what is broken of it, which is the exit status too."""
+    if as_json:
+        write_json(found)
+    else:
+        screen = Screen(sys.stdout)
+        told(screen)
+        _broken(screen, found["broken"])
     raise typer.Exit(1 if found["broken"] else 0)
 
 

@@ -19,14 +19,20 @@ T = TypeVar("T")
 DataDir = Annotated[
     Path | None, typer.Option(help="The supervisor's data folder, where the token is.")
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON, as the API gives it.")]
+
+
+def connected(data_dir: Path | None) -> Client:
+    """A client with the token in `data_dir`, or where the environment or custom has that folder."""
+    folder = data_dir or Path(os.environ.get("TRUSTFLOOR_DATA_DIR") or default_data_dir())
+    return Client(find_url(), find_token(folder.expanduser()))
 
 
 def answered(question: Callable[[Client], Awaitable[T]], data_dir: Path | None) -> T:
     """What the supervisor answers; ends the command with status 1 where it doesn't."""
-    folder = data_dir or Path(os.environ.get("TRUSTFLOOR_DATA_DIR") or default_data_dir())
 
     async def asked() -> T:
-        async with Client(find_url(), find_token(folder.expanduser())) as client:
+        async with connected(data_dir) as client:
             return await question(client)
 
     try:

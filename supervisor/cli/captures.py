@@ -1,6 +1,5 @@
 """`trustfloor captures`: put documents into the vault, list them, read them again."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +7,8 @@ from urllib.parse import quote
 
 import typer
 
-from supervisor.cli.answered import DataDir, answered
+from supervisor.cli.answered import AsJson, DataDir, answered
+from supervisor.cli.json_out import write_json
 from supervisor.cli.render import Screen
 
 captures = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -24,13 +24,13 @@ def _captures(context: typer.Context) -> None:
 @captures.command("list")
 def list_captures(
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON, as the API gives it.")] = False,
+    as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
     """List the captures, the latest first."""
     found = answered(lambda client: client.get("/api/captures"), data_dir)
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        write_json(found)
         return
     screen = Screen(sys.stdout)
     for each in found["captures"]:

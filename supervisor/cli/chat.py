@@ -1,7 +1,6 @@
 """`trustfloor chat`: talk to an agent from a terminal, approve its calls, stop it with Ctrl-C."""
 
 import asyncio
-import os
 import sys
 from collections.abc import Mapping
 from contextlib import aclosing
@@ -12,15 +11,15 @@ from typing import Annotated, Any
 
 import typer
 
+from supervisor.cli.answered import DataDir, connected
 from supervisor.cli.asking import DENIES_ALL, NOBODY_HERE, Asker
 from supervisor.cli.choices import choice
-from supervisor.cli.client import Client, Heard, Turn, find_token, find_url
+from supervisor.cli.client import Client, Heard, Turn
 from supervisor.cli.ctrl_c import CtrlC
 from supervisor.cli.keyboard import Keyboard
 from supervisor.cli.render import Screen
 from supervisor.errors import TrustfloorError
 from supervisor.trust.levels import TrustLevel
-from supervisor.variables import default_data_dir
 
 _LEFT = 130  # what a shell reports for a command that Ctrl-C ended
 
@@ -53,9 +52,7 @@ def chat(  # noqa: PLR0913 - each is an option of the command
         Approve | None,
         choice(Approve, help="Ask about permissions, or deny all; asks if this is a terminal."),
     ] = None,
-    data_dir: Annotated[
-        Path | None, typer.Option(help="The supervisor's data folder, where the token is.")
-    ] = None,
+    data_dir: DataDir = None,
 ) -> None:
     """Talk to an agent of the running supervisor.
 
@@ -152,9 +149,7 @@ class _Conversation:
         self._ctrl_c = ctrl_c
         self._terms = {name: value for name, value in terms.items() if value is not None}
         self._session = session
-        self._data_dir = (
-            data_dir or Path(os.environ.get("TRUSTFLOOR_DATA_DIR") or default_data_dir())
-        ).expanduser()
+        self._data_dir = data_dir
 
     def say(self, message: str) -> int:
         """Send a message, show its turn; the exit status it means."""
@@ -168,7 +163,7 @@ class _Conversation:
         body: dict[str, Any] = {"message": message, **self._terms}
         if self._session is not None:
             body["sessionId"] = self._session
-        async with Client(find_url(), find_token(self._data_dir)) as client:
+        async with connected(self._data_dir) as client:
             turn = client.turn(body)
             asker = Asker(client, self._screen, self._asking.keyboard, self._asking.why)
             watch = _Watch(client, turn, self._screen, asker)

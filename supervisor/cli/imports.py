@@ -1,7 +1,6 @@
 """`trustfloor import`: conversations from elsewhere become sessions of the running supervisor."""
 
 import io
-import json
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -10,7 +9,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from supervisor.cli.answered import DataDir, answered
+from supervisor.cli.answered import AsJson, DataDir, answered
+from supervisor.cli.json_out import write_json
 from supervisor.cli.render import Screen
 from supervisor.trust.levels import TrustLevel
 
@@ -31,7 +31,7 @@ def import_conversations(
     trust: Annotated[
         TrustLevel | None, typer.Option(help="The level of the sessions; sandboxed if left out.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON, as the API gives it.")] = False,
+    as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
     """Make sessions of an export of Claude or ChatGPT, or of transcripts of Claude Code.
@@ -47,7 +47,7 @@ def import_conversations(
         for key, each in part.items():
             found[key].extend(each)
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        write_json(found)
     else:
         _tell(found)
     if found["broken"]:

@@ -1,19 +1,18 @@
 """`trustfloor sessions`: list, read, rename, put away and delete sessions."""
 
-import json
 import sys
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
 import typer
 
-from supervisor.cli.answered import DataDir, answered
+from supervisor.cli.answered import AsJson, DataDir, answered
+from supervisor.cli.json_out import write_json
 from supervisor.cli.render import Screen
 
 sessions = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The session, as `list` names it.")]
-AsJson = Annotated[bool, typer.Option("--json", help="As JSON, as the API gives it.")]
 
 
 @sessions.callback(invoke_without_command=True)
@@ -45,7 +44,7 @@ def list_sessions(  # noqa: PLR0913 - each is an option of the command
     query = urlencode({key: value for key, value in wanted.items() if value is not None})
     found = answered(lambda client: client.get(f"/api/chat/sessions?{query}"), data_dir)
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        write_json(found)
         return
     screen = Screen(sys.stdout)
     for each in found["sessions"]:
@@ -71,7 +70,7 @@ def show(
     path = f"{_path(session)}?{query}"
     found = answered(lambda client: client.get(path), data_dir)
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        write_json(found)
         return
     screen = Screen(sys.stdout)
     screen.line(found["title"] or "no title")
