@@ -6,7 +6,7 @@ A key that isn't known is refused by name: a misspelt `trustLevel` must not be s
 import difflib
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
     AliasChoices,
@@ -25,6 +25,9 @@ from supervisor.approvals.questions import Given
 from supervisor.events.schema import PermissionRequestEvent, UserQuestionEvent
 from supervisor.storage.session import SessionSource
 from supervisor.trust.levels import TrustLevel
+
+REFERENCE: Final = "#/components/schemas/{model}"
+"""How one schema of the API's document names another."""
 
 
 def _lower(value: object) -> object:

@@ -1,25 +1,21 @@
 """Captures: documents that clients put into the vault, listed and read again by name."""
 
 import asyncio
-import base64
-import binascii
 import mimetypes
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from http import HTTPStatus
-from typing import Any, Final, Literal
+from typing import Any, Final
 from urllib.parse import quote
 
-import orjson
 from fastapi import APIRouter
-from pydantic import Field, ValidationError
-from starlette.datastructures import UploadFile
-from starlette.exceptions import HTTPException
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from supervisor.api.bodies import Body, View
+from supervisor.api.bodies import View
 from supervisor.api.parts import Supervisor
+from supervisor.api.uploads import FileBody, read_upload, upload_request
 from supervisor.captures.store import Capture, Upload
 from supervisor.errors import InvalidRequest
 
@@ -34,12 +30,9 @@ _SHOWN: Final = frozenset(
 """What a browser may be told the type of; everything else is bytes to keep."""
 
 
-class CaptureBody(Body):
+class CaptureBody(FileBody):
     """A document. `content` is text, or bytes in base64 where `encoding` says so."""
 
-    filename: str
-    content: str
-    encoding: Literal["text", "base64"] = "text"
     title: str | None = None
     context: str | None = None
     timestamp: datetime | None = Field(None, description="When it was made; left out, now")
@@ -63,26 +56,6 @@ class CapturesView(View):
     captures: list[CaptureView]
 
 
-_BODY: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/json": {"schema": {"$ref": "#/components/schemas/CaptureBody"}},
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "required": ["file"],
-                    "properties": {
-                        "file": {"type": "string", "format": "binary"},
-                        "title": {"type": "string"},
-                        "context": {"type": "string"},
-                        "timestamp": {"type": "string", "format": "date-time"},
-                    },
-                }
-            },
-        },
-    }
-}
 _THERE_ALREADY: dict[int | str, dict[str, Any]] = {
     200: {"model": CaptureView, "description": "It was there already"}
 }
@@ -101,22 +74,31 @@ async def list_captures(supervisor: Supervisor) -> CapturesView:
     return CapturesView(captures=[_view(each) for each in found])
 
 
-@router.post("", status_code=HTTPStatus.CREATED, openapi_extra=_BODY, responses=_THERE_ALREADY)
+@router.post(
+    "",
+    status_code=HTTPStatus.CREATED,
+    openapi_extra=upload_request(CaptureBody),
+    responses=_THERE_ALREADY,
+)
 async def upload(request: Request, response: Response, supervisor: Supervisor) -> CaptureView:
     """Store a document, as JSON or as a form with a file. 200: it was there already.
 
     The answer says under which name it is stored; a name is never a path.
     """
-    if request.headers.get("content-type", "").lower().startswith("multipart/"):
-        given = await _of_form(request)
-    else:
-        given = _of_json(await request.body())
-    if len(given.content) > MAX_CONTENT:
+    body, content = await read_upload(request, CaptureBody)
+    if len(content) > MAX_CONTENT:
         raise InvalidRequest(
-            f"the document has {len(given.content)} bytes",
+            f"the document has {len(content)} bytes",
             where="content",
             remedy=f"give at most {MAX_CONTENT}",
         )
+    given = Upload(
+        filename=body.filename,
+        content=content,
+        title=body.title,
+        context=body.context,
+        captured_at=body.timestamp,
+    )
     capture, is_new = await asyncio.to_thread(supervisor.captures.put, given)
     if not is_new:
         response.status_code = HTTPStatus.OK
@@ -137,66 +119,6 @@ async def read(filename: str, supervisor: Supervisor) -> Response:
             "Last-Modified": _http_date(capture.captured_at),
         },
     )
-
-
-def _of_json(content: bytes) -> Upload:
-    try:
-        body = CaptureBody.model_validate(orjson.loads(content))
-    except orjson.JSONDecodeError as error:
-        raise InvalidRequest(f"the body is no JSON: {error}", where="body") from None
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(each) for each in first["loc"]) or "body"
-        raise InvalidRequest(first["msg"], where=where) from None
-    return Upload(
-        filename=body.filename,
-        content=_bytes_of(body),
-        title=body.title,
-        context=body.context,
-        captured_at=body.timestamp,
-    )
-
-
-def _bytes_of(body: CaptureBody) -> bytes:
-    try:
-        if body.encoding == "base64":
-            return base64.b64decode(body.content, validate=True)
-        return body.content.encode()
-    except (binascii.Error, UnicodeEncodeError, ValueError):
-        raise InvalidRequest(f"the content is no valid {body.encoding}", where="content") from None
-
-
-async def _of_form(request: Request) -> Upload:
-    try:
-        form = await request.form(max_files=1, max_fields=8)
-    except HTTPException as error:
-        raise InvalidRequest(f"the form can't be read: {error.detail}", where="body") from None
-    try:
-        file = form.get("file")
-        if not isinstance(file, UploadFile):
-            raise InvalidRequest("the form has no file in its field `file`", where="file")
-        said = {key: value for key, value in form.items() if isinstance(value, str)}
-        unknown = next((key for key in said if key not in ("title", "context", "timestamp")), None)
-        if unknown is not None:
-            raise InvalidRequest("this field isn't known", where=unknown)
-        return Upload(
-            filename=file.filename or "",
-            content=await file.read(),
-            title=said.get("title"),
-            context=said.get("context"),
-            captured_at=_moment(said.get("timestamp")),
-        )
-    finally:
-        await form.close()
-
-
-def _moment(text: str | None) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidRequest("this is no moment by ISO 8601", where="timestamp") from None
 
 
 def _disposition(name: str) -> str:

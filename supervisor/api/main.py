@@ -26,7 +26,7 @@ from supervisor.api import (
     workspaces,
 )
 from supervisor.api.access import Access
-from supervisor.api.bodies import ProblemView
+from supervisor.api.bodies import REFERENCE, ProblemView
 from supervisor.api.parts import Parts
 from supervisor.api.problems import MEDIA_TYPE, speak_problems
 from supervisor.api.sse import HEARTBEAT_SECONDS
@@ -35,8 +35,6 @@ from supervisor.observability.health import version
 from supervisor.observability.logs import fields
 
 _log = logging.getLogger(__name__)
-
-_REFERENCE = "#/components/schemas/{model}"
 
 
 class Api:
@@ -148,17 +146,17 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     schemas = components.setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
-    events = TypeAdapter(AnyEvent).json_schema(ref_template=_REFERENCE)
+    events = TypeAdapter(AnyEvent).json_schema(ref_template=REFERENCE)
     schemas.update(events.pop("$defs"))
     schemas["AnyEvent"] = events
-    schemas["Problem"] = ProblemView.model_json_schema(ref_template=_REFERENCE)
-    schemas["ImportBody"] = imports.ImportBody.model_json_schema(ref_template=_REFERENCE)
-    schemas["CaptureBody"] = captures.CaptureBody.model_json_schema(ref_template=_REFERENCE)
+    schemas["Problem"] = ProblemView.model_json_schema(ref_template=REFERENCE)
+    schemas["ImportBody"] = imports.ImportBody.model_json_schema(ref_template=REFERENCE)
+    schemas["CaptureBody"] = captures.CaptureBody.model_json_schema(ref_template=REFERENCE)
     components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{"token": []}]
     problem = {
         "description": "Refused or failed",
-        "content": {MEDIA_TYPE: {"schema": {"$ref": _REFERENCE.format(model="Problem")}}},
+        "content": {MEDIA_TYPE: {"schema": {"$ref": REFERENCE.format(model="Problem")}}},
     }
     for path, item in document["paths"].items():
         for operation in item.values():
