@@ -89,7 +89,7 @@ def _command(judged: Judged, bounds: Bounds, coverage: Coverage) -> Iterator[str
     if analysis is None or not analysis.complete or judged.doubt is not None:
         yield "a command that can't be looked through"
         return
-    implied = Implied(analysis, coverage, judged.call, judged.policy.commands)
+    implied = Implied(analysis, coverage, judged.call, judged.policy)
     limits_files = bounds.read is not None or bounds.write is not None
     for effect in analysis.effects:
         if effect.act is Act.UNKNOWN and limits_files:

@@ -1,12 +1,13 @@
 """The policy in force, as the decision reads it: frozen, whole, and known by its hash."""
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
-from supervisor.policy.bash.effect import Act, Analysis, ShellContext
+from supervisor.policy.bash.effect import Act, Analysis, Effect, ShellContext
 from supervisor.policy.bash.effects import analyse
 from supervisor.policy.bash.table import CommandTable
 from supervisor.policy.dangerous import DangerRule
@@ -16,8 +17,8 @@ from supervisor.policy.permissions import Permissions
 from supervisor.policy.tool_rules import Answer, ToolRule
 from supervisor.trust.levels import TrustLevel
 
-MOST_KEPT: Final = 128
-"""Commands whose analysis is kept."""
+MOST_KEPT: Final = 512
+"""Commands whose analysis is kept, those among them that a person granted the beginning of."""
 LONGEST_KEPT: Final = 4_096
 """Characters of such a command."""
 
@@ -138,6 +139,10 @@ class CompiledPolicy:
         """
         read = self.known_commands if len(text) <= LONGEST_KEPT else self._analyse
         return read(text, cwd, home)
+
+    def effects_of(self, words: Sequence[str], cwd: str, home: str) -> tuple[Effect, ...]:
+        """What words do that are a command of their own; kept as well."""
+        return self.analysis_of(shlex.join(words), cwd, home).effects
 
     def _analyse(self, text: str, cwd: str, home: str) -> Analysis:
         return analyse(text, ShellContext(cwd=cwd, home=home, environment={}), self.commands)

@@ -1,25 +1,18 @@
 """What granted prefixes cover of a command: what their own words do, and what they are for."""
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from supervisor.policy.bash.effect import Act, Analysis, Effect, ShellContext
-from supervisor.policy.bash.effects import analyse
+from supervisor.policy.bash.effect import Act, Analysis, Effect
 from supervisor.policy.bash.places import join
-from supervisor.policy.bash.table import CommandTable
 from supervisor.policy.bash.use import IN_DOUBT, RUN, SENT
 from supervisor.policy.bash.value import HOLE, known
 from supervisor.policy.call import ToolCall
+from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.coverage import Coverage
 from supervisor.policy.grant_pattern import bare_program
-
-MOST_KEPT: Final = 512
-"""Prefixes whose own effects are kept, for all calls together."""
-LONGEST_KEPT: Final = 500
-"""Characters of one of them."""
 
 RUNS_ANOTHER: Final = "runs another file"
 SENDS_FILE: Final = "sends a file"
@@ -96,13 +89,12 @@ class Implied:
     """The granted prefixes of one call's commands, and what each of them covers of it."""
 
     def __init__(
-        self, analysis: Analysis, coverage: Coverage, call: ToolCall, table: CommandTable
+        self, analysis: Analysis, coverage: Coverage, call: ToolCall, policy: CompiledPolicy
     ) -> None:
         self._analysis = analysis
         self._coverage = coverage
         self._call = call
-        self._table = table
-        self._context = ShellContext(call.as_seen_cwd, call.as_seen_home, {})
+        self._policy = policy
 
     @cached_property
     def _by_part(self) -> dict[Part, list[Prefix]]:
@@ -169,26 +161,8 @@ class Implied:
         if any(HOLE in each for each in words):
             within = [e for e in self._analysis.effects if _part(e) == _part(effect)]
             return Prefix(words, tuple(within))
-        return Prefix(words, own_effects(words, self._context, self._table))
-
-
-_Key = tuple[int, tuple[str, ...], str, str]
-_kept: dict[_Key, tuple[CommandTable, tuple[Effect, ...]]] = {}
-
-
-def own_effects(
-    words: tuple[str, ...], context: ShellContext, table: CommandTable
-) -> tuple[Effect, ...]:
-    """What these words do as a command of their own."""
-    key = (id(table), words, context.cwd, context.home)
-    found = _kept.get(key)
-    if found is None or found[0] is not table:
-        if len(_kept) >= MOST_KEPT:
-            _kept.clear()
-        found = (table, analyse(shlex.join(words), context, table).effects)
-        if sum(map(len, words)) <= LONGEST_KEPT:
-            _kept[key] = found
-    return found[1]
+        call = self._call
+        return Prefix(words, self._policy.effects_of(words, call.as_seen_cwd, call.as_seen_home))
 
 
 def _places(effect: Effect) -> frozenset[str]:

@@ -48,7 +48,7 @@ def _on_a_list(kind: GrantKind, pattern: str, asking: Asking) -> str | None:
 
 def _hides_what_runs(pattern: str, asking: Asking) -> str | None:
     words = leading_words(pattern)
-    if pattern.startswith(WHOLE) or prefixes(words, asking.policy.commands):
+    if pattern.startswith(WHOLE) or prefixes(words, asking.policy):
         return None
     return (
         f"what {shown(words[0])} does isn't told by its first words: grant the whole call, with "

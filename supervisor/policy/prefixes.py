@@ -4,18 +4,19 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from supervisor.policy.bash.effect import Act, ShellContext
-from supervisor.policy.bash.table import Command, CommandTable, Operands, Role
+from supervisor.policy.bash.effect import Act
+from supervisor.policy.bash.table import Command, Operands, Role
 from supervisor.policy.bash.use import RUN
 from supervisor.policy.bash.value import HOLE
+from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.grant_pattern import MOST_WORDS, bare_program
-from supervisor.policy.implied import own_effects
 
 _RUNS: Final = frozenset({"shell", "line", "command", "argument", "program", "script", "source"})
 """Roles of operands that are run: what such a command does isn't in its first words."""
 _INTERPRETERS: Final = frozenset({"interpreter", "shell"})
 _MODULE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
-_SOMEWHERE: Final = ShellContext("/", "/root", {})
+_SOMEWHERE: Final = ("/", "/root")
+"""A folder, and a home, of which nothing depends."""
 _LITTLE: Final = frozenset({"sed", "jq"})
 """Languages whose programs are looked through, and run nothing by themselves."""
 _CARRIERS: Final = frozenset(
@@ -39,7 +40,7 @@ _MOST_UNKNOWN: Final = 2
 
 
 def prefixes(
-    words: Sequence[str], table: CommandTable, *, starts_others: bool = False
+    words: Sequence[str], policy: CompiledPolicy, *, starts_others: bool = False
 ) -> tuple[tuple[str, ...], ...]:
     """Leading words that could be granted, the most first; none where they would mean anything.
 
@@ -51,16 +52,16 @@ def prefixes(
         return ()
     program = bare_program(words[0])
     whole = (program, *words[1:])
-    command = table.find(program)
+    command = policy.commands.find(program)
     if command is not None and _is_launcher(command, words[1:]):
-        return _through(whole, table)
+        return _through(whole, policy)
     if command is not None and "/" not in program and _carries(command):
-        named = _up_to_target(whole, table, Act.READ, RUN)
+        named = _up_to_target(whole, policy, Act.READ, RUN)
         return (named,) if named and command.reader in _INTERPRETERS else ()
     if starts_others or program in _RUN_AT_ONCE or ("/" in program and not _is_local(program)):
         return ()
     leading = tuple(_leading(program, words[1:], command))[:MOST_WORDS]
-    reached = _up_to_target(whole, table, Act.SEND)
+    reached = _up_to_target(whole, policy, Act.SEND)
     found = [leading[:count] for count in range(len(leading), 0, -1)]
     return tuple(dict.fromkeys([reached, *found] if len(reached) > len(leading) else found))
 
@@ -85,23 +86,23 @@ def _is_launcher(command: Command, rest: Sequence[str]) -> bool:
     )
 
 
-def _through(words: tuple[str, ...], table: CommandTable) -> tuple[tuple[str, ...], ...]:
+def _through(words: tuple[str, ...], policy: CompiledPolicy) -> tuple[tuple[str, ...], ...]:
     """The words of a launcher with those of what it starts."""
     if any(HOLE in word for word in words):
         return ()
-    for effect in own_effects(words, _SOMEWHERE, table)[1:]:
+    for effect in policy.effects_of(words, *_SOMEWHERE)[1:]:
         count = len(words) - len(effect.words)
         if effect.act is Act.EXECUTE and count > 0 and effect.words == words[count:]:
-            return tuple((*words[:count], *each) for each in prefixes(effect.words, table))
+            return tuple((*words[:count], *each) for each in prefixes(effect.words, policy))
     return ()
 
 
 def _up_to_target(
-    words: tuple[str, ...], table: CommandTable, act: Act, reason: str = ""
+    words: tuple[str, ...], policy: CompiledPolicy, act: Act, reason: str = ""
 ) -> tuple[str, ...]:
     """The words up to the first that names the script that is run, or the host that is reached."""
     known = words[: next((at for at, each in enumerate(words) if HOLE in each), len(words))]
-    for effect in own_effects(known, _SOMEWHERE, table):
+    for effect in policy.effects_of(known, *_SOMEWHERE):
         target = effect.target.only if effect.target is not None else None
         if effect.act is act and (not reason or effect.reason == reason) and target in known[1:]:
             leading = known[: known.index(target, 1) + 1]

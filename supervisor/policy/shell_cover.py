@@ -28,7 +28,7 @@ def not_covered(
     unsure: dict[str, None] = {}
     if not analysis.complete:
         unsure["the command is too long or too deep to look through"] = None
-    implied = Implied(analysis, coverage, judged.call, judged.policy.commands)
+    implied = Implied(analysis, coverage, judged.call, judged.policy)
     vault = judged.call.as_seen_vault
     for effect in analysis.effects:
         if not _is_settled(effect, trusted=trusted):

@@ -174,7 +174,7 @@ def _for_command(need: Need, asking: Asking) -> Iterator[_Candidate]:
     # What a command starts comes after it, in its own part.
     later = () if at is None else effects[at + 1 :]
     starts_others = runs is not None and any(_runs(e) and _is_within(e, runs) for e in later)
-    found = prefixes(need.words, asking.policy.commands, starts_others=starts_others)
+    found = prefixes(need.words, asking.policy, starts_others=starts_others)
     for number, leading in enumerate(found):
         text = " ".join(leading)
         covers = f"runs any command that begins with `{text}`{_WITHIN}"

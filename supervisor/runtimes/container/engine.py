@@ -1,8 +1,8 @@
 """The container engine as a few asynchronous verbs; the only file that knows Docker's library.
 
 Every call ends within `CALL_SECONDS` (`remove` within twice that), also when the socket accepts and
-never answers. There is no
-connection to lose: each call finds its own, so after the engine comes back the next one works.
+never answers. There is no connection to lose: each call finds its own, so after the engine comes
+back the next one works.
 """
 
 import asyncio
