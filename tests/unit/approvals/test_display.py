@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from supervisor.approvals.display import display_input, make_visible
@@ -83,10 +83,12 @@ def test_two_different_inputs_never_look_the_same(
 
 
 @given(st.text(max_size=60))
+@example("ა¹")
 def test_what_is_shown_holds_only_what_the_eye_can_trust(text: str) -> None:
     shown = make_visible(text).text
     assert "\n" not in shown
-    assert make_visible(shown.replace("⟨", "")).has_hidden_characters is False
+    # A blank, so that a letter before a name doesn't become one word with it.
+    assert make_visible(shown.replace("⟨", " ")).has_hidden_characters is False
 
 
 @given(TEXT, TEXT)
