@@ -1,7 +1,7 @@
 """Which facts a call needs: the paths it names, by tool and field."""
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from supervisor.policy.bash.invocation import Part
 from supervisor.policy.call import ToolCall, Use
 from supervisor.policy.compiled import Category, CompiledPolicy
 from supervisor.policy.globs import alternatives, expand, fixed_prefixes
+from supervisor.policy.input_texts import plain, texts
 from supervisor.policy.targets import MOST_TARGETS, wanted_of_effects
 from supervisor.policy.wants import Scan, Wanted, Wants
 from supervisor.policy.words import command_words
@@ -55,13 +56,13 @@ def wanted(call: ToolCall, policy: CompiledPolicy) -> Wants:
 def _file_tool(call: ToolCall, use: Use) -> Wants:
     found: list[Wanted] = []
     for key, value in call.input.items():
-        if _is_path_field(key) and value is not None:
+        if plain(key) in PATH_FIELDS and value is not None:
             if not isinstance(value, str):
                 return Wants(problem=f"`{key}` must be one path")
             found.append(Wanted(value, use))
     nested = (v for v in call.input.values() if not isinstance(v, str))
-    for path_field, text in _texts(list(nested), DEEPEST_INPUT):
-        if path_field:
+    for field, text in texts(list(nested), DEEPEST_INPUT):
+        if field in PATH_FIELDS:
             found.append(Wanted(text, use))
     if not found and use is Use.WRITE:
         return Wants(doubt="it can't be seen which file the tool writes")
@@ -110,14 +111,14 @@ def _split_globs(text: str) -> list[str]:
 
 
 def _shell(call: ToolCall, policy: CompiledPolicy) -> Wants:
-    texts = [call.input[key] for key in COMMAND_FIELDS if key in call.input]
-    if not all(isinstance(text, str) for text in texts):
+    commands = [call.input[key] for key in COMMAND_FIELDS if key in call.input]
+    if not all(isinstance(text, str) for text in commands):
         return Wants(problem="the command must be a text")
     if call.tool in _NOT_BASH:
-        return _words(call, texts)
-    if not texts:
+        return _words(call, commands)
+    if not commands:
         return Wants()
-    analysis = _analysed(texts, call, policy)
+    analysis = _analysed(commands, call, policy)
     if call.level is TrustLevel.SANDBOXED:
         return Wants(analysis=analysis)  # its paths are the container's own: judged by their names
     paths, complete = wanted_of_effects(analysis, call)
@@ -127,13 +128,13 @@ def _shell(call: ToolCall, policy: CompiledPolicy) -> Wants:
     return Wants(paths=paths, doubt=doubt, analysis=analysis)
 
 
-def _analysed(texts: Sequence[str], call: ToolCall, policy: CompiledPolicy) -> Analysis:
+def _analysed(commands: Sequence[str], call: ToolCall, policy: CompiledPolicy) -> Analysis:
     cwd, home = call.as_seen_cwd, call.as_seen_home
-    found = [policy.analysis_of(text.replace("\0", ""), cwd, home) for text in texts]
-    if len(found) == 1 and "\0" not in texts[0]:
+    found = [policy.analysis_of(text.replace("\0", ""), cwd, home) for text in commands]
+    if len(found) == 1 and "\0" not in commands[0]:
         return found[0]
     # Shells differ in what they make of a NUL: most leave it out, some end there.
-    nuls = [_NUL for text in texts if "\0" in text]
+    nuls = [_NUL for text in commands if "\0" in text]
     return Analysis(
         effects=(*(effect for each in found for effect in each.effects), *nuls),
         complete=all(each.complete for each in found),
@@ -141,16 +142,16 @@ def _analysed(texts: Sequence[str], call: ToolCall, policy: CompiledPolicy) -> A
     )
 
 
-def _words(call: ToolCall, texts: Sequence[str]) -> Wants:
+def _words(call: ToolCall, commands: Sequence[str]) -> Wants:
     """For shells whose language isn't read: the words that may be names."""
     if call.level is TrustLevel.SANDBOXED:
         return Wants()  # the cage holds: denied files aren't in it
-    words = [command_words(text) for text in texts]
+    words = [command_words(text) for text in commands]
     found = tuple(dict.fromkeys(word for each in words for word in each.words))
     doubt = None
     if not all(each.complete for each in words):
         doubt = _TOO_LONG
-    elif texts and call.level is TrustLevel.VAULT:
+    elif commands and call.level is TrustLevel.VAULT:
         doubt = f"what a text in the language of {call.tool} does can't be told"
     return Wants(
         paths=tuple(Wanted(word, Use.WORD) for word in found),
@@ -164,7 +165,7 @@ def _agent(call: ToolCall) -> Wants:
     """Prose for an agent, whose own calls are judged; not so where and how long it works."""
     if call.level is not TrustLevel.FULL:
         for key, value in call.input.items():
-            if value not in (None, False, "") and any(each in _plain(key) for each in _ELSEWHERE):
+            if value not in (None, False, "") and any(each in plain(key) for each in _ELSEWHERE):
                 return Wants(
                     doubt=f"`{str(key)[:80]}` lets an agent work elsewhere, or go on alone"
                 )
@@ -172,8 +173,8 @@ def _agent(call: ToolCall) -> Wants:
 
 
 def _web(call: ToolCall) -> Wants:
-    texts = [text for _field, text in _texts(list(call.input.values()), DEEPEST_INPUT)]
-    files = [text for text in texts if text.strip().lower().startswith(_FILE_URL)]
+    said = [text for _field, text in texts(list(call.input.values()), DEEPEST_INPUT)]
+    files = [text for text in said if text.strip().lower().startswith(_FILE_URL)]
     wants = _bounded([Wanted(text.strip(), Use.READ) for text in files])
     url = call.input.get("url")
     if url is not None and not isinstance(url, str):
@@ -183,8 +184,8 @@ def _web(call: ToolCall) -> Wants:
 
 def _arguments(call: ToolCall, policy: CompiledPolicy) -> Wants:
     found: list[Wanted] = []
-    for path_field, text in _texts(call.input, DEEPEST_INPUT):
-        if path_field:
+    for field, text in texts(call.input, DEEPEST_INPUT):
+        if field in PATH_FIELDS:
             found.append(Wanted(text, Use.PATH_ARGUMENT))
         elif text and not any(c.isspace() for c in text) and not _is_address(text):
             found.append(Wanted(text, Use.ARGUMENT))
@@ -206,11 +207,11 @@ def _commands_in(input: Mapping[str, Any]) -> list[str]:
     """Commands that an unknown tool may run: a text, or a program with its arguments."""
     words: list[str] = []
     for key, value in input.items():
-        if _plain(key) in _ARGUMENT_FIELDS and _is_words(value):
+        if plain(key) in _ARGUMENT_FIELDS and _is_words(value):
             words = value
     found = []
     for key, value in input.items():
-        if _plain(key) in _COMMAND_LIKE:
+        if plain(key) in _COMMAND_LIKE:
             if _is_words(value):
                 found.append(shlex.join([*value, *words]))
             elif isinstance(value, str):
@@ -246,26 +247,6 @@ def _bounded(paths: Sequence[Wanted], patterns: Sequence[str] = ()) -> Wants:
         patterns=tuple(patterns)[:MOST_TEXTS],
         doubt=f"the call names more than {MOST_TEXTS} paths" if too_many else None,
     )
-
-
-def _texts(value: Any, depth: int, *, path_field: bool = False) -> Iterator[tuple[bool, str]]:
-    """All texts inside a value, each with whether a path field holds it."""
-    if isinstance(value, str):
-        yield path_field, value
-    elif depth > 0 and isinstance(value, Mapping):
-        for key, each in value.items():
-            yield from _texts(each, depth - 1, path_field=_is_path_field(key))
-    elif depth > 0 and isinstance(value, list | tuple):
-        for each in value:
-            yield from _texts(each, depth - 1, path_field=path_field)
-
-
-def _is_path_field(key: object) -> bool:
-    return _plain(key) in PATH_FIELDS
-
-
-def _plain(key: object) -> str:
-    return str(key).lower().replace("_", "").replace("-", "")
 
 
 def _join(folder: str, below: str) -> str:

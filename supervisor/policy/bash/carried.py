@@ -117,12 +117,7 @@ def _code(use: Use, given: Value, rest: Sequence[Value]) -> None:
 
 def likely(use: Use, do: Callable[[], None]) -> None:
     """Does `do`; of its effects those are kept that count where they are only likely."""
-    effects = use.look.aside()
-    try:
-        do()
-    finally:
-        use.look.back()
-    for each in effects:
+    for each in use.look.gathered(do):
         kept = in_doubt(each)
         if kept is not None:
             use.look.add(kept)

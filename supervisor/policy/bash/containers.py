@@ -34,12 +34,7 @@ def carried(
     `rights` says that the container is given the machine's devices; `stays` that all happens on
     this machine after all (`chroot`).
     """
-    effects = use.look.aside()
-    try:
-        do()
-    finally:
-        use.look.back()
-    for each in effects:
+    for each in use.look.gathered(do):
         own = each.program == use.program and each.act in _OWN
         use.look.add(each if own else _placed(each, mounts, rights, stays))
 

@@ -1,7 +1,7 @@
 """A command of a shell → its effects: read, looked up in the table, and followed where it leads."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from typing import Final
@@ -68,7 +68,6 @@ class _Look:
         self._by_name: dict[str, list[tuple[int, Invocation]]] = {}
         """What was seen, up to the command `_indexed`, by the first word and with its number."""
         self._reading: Invocation | None = None
-        self._outer: list[list[Effect]] = []
         self._depth = 0
 
     def add(self, effect: Effect) -> None:
@@ -103,15 +102,14 @@ class _Look:
             if each.argv and part.start < each.part.start and each.part.end < part.end
         ]
 
-    def aside(self) -> list[Effect]:
-        """From here on effects go into a new list; `back` ends that."""
-        self._outer.append(self.effects)
-        self.effects = []
-        return self.effects
-
-    def back(self) -> None:
-        """Effects go where they went before."""
-        self.effects = self._outer.pop()
+    def gathered(self, do: Callable[[], None]) -> list[Effect]:
+        """The effects of `do`, which are then nowhere else."""
+        before, self.effects = self.effects, []
+        try:
+            do()
+            return self.effects
+        finally:
+            self.effects = before
 
     def limit(self, part: Part, reason: str) -> None:
         """Says once that the look was cut short."""
@@ -312,12 +310,7 @@ class _Look:
     def _perhaps(self, invocation: Invocation) -> None:
         """A command whose words are only likely: it counts for what is denied."""
         self.repeats = True
-        effects = self.aside()
-        try:
-            self.run(invocation)
-        finally:
-            self.back()
-        for each in effects:
+        for each in self.gathered(lambda: self.run(invocation)):
             if counts(each):
                 self.add(each)
             elif each.act is Act.READ:

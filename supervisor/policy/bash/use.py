@@ -1,6 +1,6 @@
 """One command that is being looked at: its words, its circumstances, and where its effects go."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
@@ -60,11 +60,8 @@ class Look(Protocol):
     def reading(self) -> Invocation | None:
         """The last `read` that gets what a command prints through a pipe."""
 
-    def aside(self) -> list[Effect]:
-        """From here on effects go into a new list; `back` ends that."""
-
-    def back(self) -> None:
-        """Effects go where they went before."""
+    def gathered(self, do: Callable[[], None]) -> list[Effect]:
+        """The effects of `do`, which are then nowhere else."""
 
 
 @dataclass(slots=True)
