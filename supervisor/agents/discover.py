@@ -16,7 +16,7 @@ from supervisor.agents.frontmatter import LARGEST_FILE
 from supervisor.agents.parse import parse_agent
 from supervisor.errors import ConfigurationError, InvalidRequest, NotFound
 from supervisor.policy.fault import PolicyFault
-from supervisor.storage.beneath import open_inside
+from supervisor.storage.beneath import read_inside
 
 FOLDERS: Final = ("agents", ".claude/agents")
 """Folders of the vault that agent files lie in, at any depth."""
@@ -101,10 +101,10 @@ class AgentFiles:
 
     def _one(self, path: str) -> tuple[tuple[int, ...], AgentDefinition | PolicyFault]:
         try:
-            descriptor = open_inside(self._vault, PurePosixPath(path), os.O_RDONLY)
+            opened = read_inside(self._vault, PurePosixPath(path))
         except OSError as error:
             return (), PolicyFault(path, f"can't be read: {error.strerror}")
-        with open(descriptor, "rb") as file:  # noqa: PTH123  (opened by what follows no link)
+        with opened as file:
             status = os.fstat(file.fileno())
             version = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns,
                        status.st_ctime_ns)  # fmt: skip

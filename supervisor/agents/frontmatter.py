@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from supervisor.errors import ConfigurationError
+from supervisor.policy.document import Node, parse_document
 
 LARGEST_FILE: Final = 1_048_576
 """Bytes of an agent file."""
@@ -61,6 +62,12 @@ def read_markdown(file: str, content: bytes) -> Markdown:
         where=f"{file}:1",
         remedy="put a line `---` after its last key",
     )
+
+
+def settings_of(file: str, parts: Markdown) -> Node:
+    """The frontmatter as YAML whose places are those in the file. Raises ConfigurationError."""
+    # Blank lines in front make the reader's line numbers those of the file.
+    return parse_document(file, ("\n" * (parts.first_line - 1) + (parts.head or "")).encode())
 
 
 def _is_fence(line: str) -> bool:

@@ -16,9 +16,9 @@ from supervisor.agents.definition import (
     AgentDefinition,
     AgentType,
 )
-from supervisor.agents.frontmatter import Markdown, read_markdown
+from supervisor.agents.frontmatter import Markdown, read_markdown, settings_of
 from supervisor.errors import ConfigurationError
-from supervisor.policy.document import Node, nearest, parse_document
+from supervisor.policy.document import Node, nearest
 from supervisor.policy.grant_pattern import validate
 from supervisor.policy.permissions import Bounds, GrantKind
 from supervisor.trust.levels import TrustLevel
@@ -74,9 +74,7 @@ def _settings(path: str, parts: Markdown) -> Mapping[str, Node]:
         raise ConfigurationError(
             "the frontmatter is empty", where=f"{path}:1", remedy="give at least `name: …`"
         )
-    # Blank lines in front make the YAML reader's line numbers those of the file.
-    text = "\n" * (parts.first_line - 1) + (parts.head or "")
-    root = parse_document(path, text.encode())
+    root = settings_of(path, parts)
     entries = {key.text(): (key, value) for key, value in root.entries()}
     if "agent" not in entries:
         return _known(entries, beside=_OF_THE_NOTE)

@@ -6,11 +6,10 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from supervisor.agents.definition import Skill
-from supervisor.agents.frontmatter import LARGEST_FILE, read_markdown
+from supervisor.agents.frontmatter import LARGEST_FILE, read_markdown, settings_of
 from supervisor.errors import ConfigurationError
-from supervisor.policy.document import parse_document
 from supervisor.policy.fault import PolicyFault
-from supervisor.storage.beneath import inside, open_inside
+from supervisor.storage.beneath import inside, read_inside
 
 FOLDER: Final = PurePosixPath(".claude/skills")
 FILE: Final = "SKILL.md"
@@ -40,13 +39,13 @@ def read_skills(vault: Path) -> Skills:
     for name in names[:MOST_SKILLS]:
         path = FOLDER / name / FILE
         try:
-            descriptor = open_inside(vault, path, os.O_RDONLY)
+            opened = read_inside(vault, path)
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
             broken.append(PolicyFault(str(path), f"can't be read: {error.strerror}"))
             continue
-        with open(descriptor, "rb") as file:  # noqa: PTH123  (opened by what follows no link)
+        with opened as file:
             content = file.read(LARGEST_FILE + 1)
         try:
             good.append(_skill(str(path), name, content))
@@ -63,7 +62,7 @@ def _skill(path: str, folder: str, content: bytes) -> Skill:
         raise ConfigurationError(
             "a skill needs frontmatter with `name` and `description`", where=f"{path}:1"
         )
-    root = parse_document(path, ("\n" * (parts.first_line - 1) + parts.head).encode())
+    root = settings_of(path, parts)
     settings = {key.text(): value for key, value in root.entries()}
     if "description" not in settings:
         raise root.wrong("the key `description`", "say in it when the skill is of use")

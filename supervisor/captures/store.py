@@ -18,7 +18,7 @@ from typing import Any, Final
 from supervisor.captures.names import numbered, stored_name
 from supervisor.clock import Clock, Instant
 from supervisor.errors import InvalidRequest, NotFound
-from supervisor.storage.beneath import inside, open_inside, replace_inside
+from supervisor.storage.beneath import inside, read_inside, replace_inside
 from supervisor.storage.timestamp import to_text
 
 FOLDER: Final = PurePosixPath("captures")
@@ -124,13 +124,10 @@ class Captures:
 
     def _one(self, name: str) -> Capture | None:
         try:
-            descriptor = open_inside(self._vault, FOLDER / name, os.O_RDONLY)
+            with read_inside(self._vault, FOLDER / name) as file:
+                status = os.fstat(file.fileno())
         except (OSError, ValueError):
             return None
-        try:
-            status = os.fstat(descriptor)
-        finally:
-            os.close(descriptor)
         about = self._about(name)
         came = to_text(Instant(status.st_mtime))
         return Capture(
@@ -144,26 +141,21 @@ class Captures:
 
     def _content(self, name: str) -> bytes | None:
         try:
-            descriptor = open_inside(self._vault, FOLDER / name, os.O_RDONLY)
+            with read_inside(self._vault, FOLDER / name) as file:
+                return file.read()
         except FileNotFoundError:
             return None
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.EINVAL, errno.EISDIR):
                 return b""  # something else has this name: it is taken
             raise
-        with open(descriptor, "rb") as file:  # noqa: PTH123  (opened by what follows no link)
-            return file.read()
 
     def _about(self, name: str) -> Mapping[str, Any]:
         try:
-            descriptor = open_inside(self._vault, ABOUT / f"{name}.json", os.O_RDONLY)
-        except OSError:
-            return {}
-        with open(descriptor, "rb") as file:  # noqa: PTH123  (opened by what follows no link)
-            try:
+            with read_inside(self._vault, ABOUT / f"{name}.json") as file:
                 found = json.loads(file.read(1024 * 1024))
-            except ValueError:
-                return {}
+        except (OSError, ValueError):
+            return {}
         return found if isinstance(found, dict) else {}
 
     def _store(self, name: str, upload: Upload) -> Capture:

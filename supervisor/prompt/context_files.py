@@ -11,7 +11,7 @@ from typing import Final
 from supervisor.policy.deny_list import DenyList
 from supervisor.policy.grant_pattern import covers_path
 from supervisor.prompt.sections import INSTRUCTIONS, ContextFile
-from supervisor.storage.beneath import open_inside
+from supervisor.storage.beneath import read_inside
 
 LARGEST_FILE: Final = 1_048_576
 """Bytes of one file that are read."""
@@ -63,10 +63,10 @@ def _read(vault: Path, path: PurePosixPath, hidden: DenyList) -> ContextFile | N
     if hidden.match(str(path)) is not None:
         return None
     try:
-        descriptor = open_inside(vault, path, os.O_RDONLY)
+        opened = read_inside(vault, path)
     except OSError:
         return None
-    with open(descriptor, "rb") as file:  # noqa: PTH123  (opened by what follows no link)
+    with opened as file:
         if os.fstat(file.fileno()).st_nlink > 1:
             return None  # it may be a denied file under another name
         content = file.read(LARGEST_FILE)

@@ -5,7 +5,6 @@ container is given (read-only), `config` and `scratch` are a local CLI's.
 """
 
 import asyncio
-import os
 import secrets
 import shutil
 from collections.abc import AsyncIterator, Callable, Collection
@@ -18,7 +17,7 @@ from supervisor.gateway.door import Door, Gateway
 from supervisor.ids import TurnId
 from supervisor.runtimes.agent import prompt_text
 from supervisor.runtimes.contract import RunPlan
-from supervisor.storage.beneath import open_inside
+from supervisor.storage.beneath import read_inside
 from supervisor.storage.clearing import clear_away
 
 _COPY_BYTES = 1024 * 1024
@@ -132,8 +131,8 @@ def _make(turns: Path, plan: RunPlan) -> TurnFolder:
     if prompt is not None:
         folder.prompt.write_text(prompt)
     if plan.resume:
-        kept = open_inside(Path(plan.vault), plan.transcript, os.O_RDONLY)
-        with open(kept, "rb") as source, folder.transcript.open("xb") as copy:  # noqa: PTH123
+        source = read_inside(Path(plan.vault), plan.transcript)
+        with source, folder.transcript.open("xb") as copy:
             shutil.copyfileobj(source, copy, _COPY_BYTES)
     return folder
 

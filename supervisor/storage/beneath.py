@@ -12,6 +12,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 from uuid import uuid4
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -39,6 +40,11 @@ def open_inside(
         return descriptor
     os.close(descriptor)
     raise OSError(errno.EINVAL, "this is no regular file", str(relative))
+
+
+def read_inside(root: Path, relative: PurePosixPath) -> BinaryIO:
+    """The regular file `relative` below `root`, to be read and closed. Raises OSError as above."""
+    return open(open_inside(root, relative, os.O_RDONLY), "rb")
 
 
 def replace_inside(root: Path, relative: PurePosixPath, content: bytes, mode: int = 0o644) -> None:

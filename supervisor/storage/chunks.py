@@ -10,10 +10,11 @@ from typing import Any, Final
 
 from supervisor.clock import Clock
 from supervisor.errors import InvalidRequest
+from supervisor.storage.columns import moment_in
 from supervisor.storage.database import Database
 from supervisor.storage.stored_text import require_text
 from supervisor.storage.tags import normal_tag
-from supervisor.storage.timestamp import SystemClock, stored_moment, to_text
+from supervisor.storage.timestamp import SystemClock, to_text
 
 logger = logging.getLogger(__name__)
 
@@ -157,7 +158,7 @@ def _readable(rows: Sequence[sqlite3.Row]) -> list[Chunk]:
 
 def _parse(row: Mapping[str, Any]) -> Chunk | None:
     damaged = [column for column, kind in _KINDS.items() if not isinstance(row[column], kind)]
-    created = stored_moment(row["created_at"], damaged, "created_at")
+    created = moment_in(row, "created_at", damaged)
     if damaged:
         logger.warning(
             "the chunk %.100s is left out: nothing readable in %s", row["id"], ", ".join(damaged)

@@ -11,10 +11,11 @@ from supervisor.clock import Clock
 from supervisor.errors import InvalidRequest
 from supervisor.storage import json_line
 from supervisor.storage.chunks import LONGEST_ID, NewChunk, put_chunk, require_chunk
+from supervisor.storage.columns import moment_in, text_in
 from supervisor.storage.database import Database
 from supervisor.storage.session_row import parse_object
 from supervisor.storage.stored_text import require_text
-from supervisor.storage.timestamp import SystemClock, stored_moment, to_text
+from supervisor.storage.timestamp import SystemClock, to_text
 
 logger = logging.getLogger(__name__)
 
@@ -119,11 +120,7 @@ def _entry(row: Mapping[str, Any]) -> ManifestEntry:
     damaged: list[str] = []
 
     def optional(column: str) -> str | None:
-        value = row[column]
-        if value is None or isinstance(value, str):
-            return value
-        damaged.append(column)
-        return None
+        return text_in(row, column, damaged)
 
     count = row["chunk_count"]
     if not isinstance(count, int):
@@ -134,7 +131,7 @@ def _entry(row: Mapping[str, Any]) -> ManifestEntry:
         content_type=optional("content_type") or "",
         content_hash=optional("content_hash"),
         title=optional("title"),
-        indexed_at=stored_moment(row["indexed_at"], damaged, "indexed_at"),
+        indexed_at=moment_in(row, "indexed_at", damaged),
         chunk_count=count,
         source_path=optional("source_path"),
         metadata=parse_object(row["metadata"], damaged),

@@ -12,10 +12,11 @@ from typing import Any, Final, Literal
 
 from supervisor.clock import Clock
 from supervisor.errors import AlreadyAnswered, InvalidRequest, NotFound
+from supervisor.storage.columns import moment_in, text_in
 from supervisor.storage.database import Database
 from supervisor.storage.session_row import parse_level
 from supervisor.storage.stored_text import require_text
-from supervisor.storage.timestamp import SystemClock, stored_moment, to_text
+from supervisor.storage.timestamp import SystemClock, to_text
 from supervisor.trust.levels import TrustLevel
 
 logger = logging.getLogger(__name__)
@@ -206,11 +207,7 @@ def _parse(row: Mapping[str, Any]) -> PairingRequest | None:
     damaged: list[str] = []
 
     def optional(column: str) -> str | None:
-        value = row[column]
-        if value is None or isinstance(value, str):
-            return value
-        damaged.append(column)
-        return None
+        return text_in(row, column, damaged)
 
     level, resolved = row["approved_trust_level"], row["resolved_at"]
     request = PairingRequest(
@@ -223,8 +220,8 @@ def _parse(row: Mapping[str, Any]) -> PairingRequest | None:
         approved_trust_level=parse_level(level, damaged, "approved_trust_level")
         if status == "approved"
         else None,
-        created_at=stored_moment(row["created_at"], damaged, "created_at"),
-        resolved_at=None if resolved is None else stored_moment(resolved, damaged, "resolved_at"),
+        created_at=moment_in(row, "created_at", damaged),
+        resolved_at=None if resolved is None else moment_in(row, "resolved_at", damaged),
         resolved_by=optional("resolved_by"),
         damaged=tuple(damaged),
     )

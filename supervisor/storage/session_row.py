@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from supervisor.ids import SessionId
 from supervisor.storage import json_line
+from supervisor.storage.columns import moment_in, text_in
 from supervisor.storage.cursor import cursor_of
 from supervisor.storage.session import (
     DAMAGED_PERMISSIONS,
@@ -15,7 +16,6 @@ from supervisor.storage.session import (
     SessionSource,
     read_permissions,
 )
-from supervisor.storage.timestamp import stored_moment
 from supervisor.trust.levels import TrustLevel, strictest
 
 _HALF_LETTER: Final = "\\ud"
@@ -28,11 +28,7 @@ def parse_row(row: Mapping[str, Any]) -> Session:
     damaged: list[str] = []
 
     def optional(column: str) -> str | None:
-        value = row[column]
-        if value is None or isinstance(value, str):
-            return value
-        damaged.append(column)
-        return None
+        return text_in(row, column, damaged)
 
     def text(column: str) -> str:
         value = optional(column)
@@ -41,7 +37,7 @@ def parse_row(row: Mapping[str, Any]) -> Session:
         return value or ""
 
     def moment(column: str) -> datetime:
-        return stored_moment(row[column], damaged, column)
+        return moment_in(row, column, damaged)
 
     def number(column: str) -> float:
         value = row[column]

@@ -5,8 +5,6 @@ from datetime import UTC, datetime
 
 from supervisor.clock import Instant
 
-_EPOCH = datetime.fromtimestamp(0, UTC)
-
 
 class SystemClock:
     """The machine's clock, where no other is handed in."""
@@ -33,14 +31,3 @@ def from_text(text: str) -> datetime:
         return moment.astimezone(UTC)
     except OverflowError as error:
         raise ValueError(f"{text!r} lies before or after all years of UTC") from error
-
-
-def stored_moment(stored: object, damaged: list[str], column: str) -> datetime:
-    """The moment that a column holds, or the epoch, with `column` added to `damaged`."""
-    try:
-        if isinstance(stored, str):
-            return from_text(stored)
-    except ValueError:
-        pass
-    damaged.append(column)
-    return _EPOCH

@@ -10,9 +10,10 @@ from typing import Any, Literal
 from supervisor.clock import Clock
 from supervisor.errors import SessionBusy, SessionNotFound
 from supervisor.ids import SessionId, TurnId
+from supervisor.storage.columns import moment_in
 from supervisor.storage.database import Database
 from supervisor.storage.session_row import parse_level
-from supervisor.storage.timestamp import SystemClock, stored_moment, to_text
+from supervisor.storage.timestamp import SystemClock, to_text
 from supervisor.trust.levels import TrustLevel
 
 logger = logging.getLogger(__name__)
@@ -117,8 +118,8 @@ def _turn(row: Mapping[str, Any]) -> TurnRow:
         id=TurnId(row["id"]),
         session_id=SessionId(row["session_id"]),
         state=row["state"],
-        started_at=stored_moment(row["started_at"], damaged, "started_at"),
-        ended_at=None if ended is None else stored_moment(ended, damaged, "ended_at"),
+        started_at=moment_in(row, "started_at", damaged),
+        ended_at=None if ended is None else moment_in(row, "ended_at", damaged),
         trust_level=parse_level(row["trust_level"], damaged),
         error_code=row["error_code"],
         damaged=tuple(damaged),

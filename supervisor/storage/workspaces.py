@@ -10,9 +10,10 @@ from typing import Any
 
 from supervisor.clock import Clock
 from supervisor.errors import InvalidRequest, NotFound
+from supervisor.storage.columns import moment_in
 from supervisor.storage.database import Database
 from supervisor.storage.session_row import parse_level
-from supervisor.storage.timestamp import SystemClock, stored_moment, to_text
+from supervisor.storage.timestamp import SystemClock, to_text
 from supervisor.trust.levels import TrustLevel
 
 DEFAULT = "default"
@@ -162,6 +163,6 @@ def _workspace(row: Mapping[str, Any]) -> WorkspaceRow:
         name=text("name"),
         folder=text("folder"),
         floor=parse_level(row["floor"], damaged, "floor"),
-        created_at=stored_moment(row["created_at"], damaged, "created_at"),
+        created_at=moment_in(row, "created_at", damaged),
         damaged=tuple(damaged),
     )
