@@ -12,13 +12,11 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from supervisor.ids import TurnId
+from supervisor.prompt.sections import CHARS_PER_TOKEN
 from supervisor.trust.levels import TrustLevel
 
 MAX_EARLIER_CHARS: Final = 200_000
 """About 50,000 tokens: as much of what was said as is given along, the newest first."""
-
-CHARS_PER_TOKEN: Final = 4
-
 SPOKEN: Final = ("user_message", "done", "aborted", "error")
 """The events that hold what person and agent said to each other."""
 

@@ -20,10 +20,10 @@ from supervisor.gateway.access import Budget, ModelAccess
 from supervisor.ids import SessionId, TurnId
 from supervisor.policy.deny_list import DenyList
 from supervisor.policy.permissions import Bounds
-from supervisor.prompt.sections import INSTRUCTIONS, Sections
+from supervisor.prompt.sections import CHARS_PER_TOKEN, INSTRUCTIONS, Sections
 from supervisor.runtimes.contract import RunPlan
 from supervisor.runtimes.honeytokens import Honeytokens
-from supervisor.sessions.memory import CHARS_PER_TOKEN, Earlier, with_earlier
+from supervisor.sessions.memory import Earlier, with_earlier
 from supervisor.sessions.message import Message, check_model, text_of
 from supervisor.trust.floor import Floor, FloorSource
 from supervisor.trust.levels import TrustLevel

@@ -11,6 +11,7 @@ from typing import Any, Final
 import orjson
 
 from supervisor.agents.definition import AgentDefinition
+from supervisor.agents.discover import Agents
 from supervisor.errors import InvalidRequest, NotFound, SessionNotFound
 from supervisor.events.log import EventLog
 from supervisor.ids import SessionId, TurnId, is_session_id
@@ -128,22 +129,13 @@ class Records:
 
         Raises InvalidRequest if the file is gone or broken: without it nobody knows its limits.
         """
-        if "agent_path" in session.damaged:
-            raise InvalidRequest("which agent the session has can't be read", where="agentPath")
-        if session.agent_path is None:
-            return None
-        try:
-            return await self._find(session.agent_path)
-        except NotFound:
-            raise InvalidRequest(
-                f"the session's agent is gone: {session.agent_path}",
-                where="agentPath",
-                remedy="put the file back, or begin a new session",
-            ) from None
+        return _agent_of(session, await self._agents())
+
+    async def _agents(self) -> Agents:
+        return await asyncio.to_thread(self._house.agents)
 
     async def _find(self, wanted: str) -> AgentDefinition:
-        found = await asyncio.to_thread(self._house.agents)
-        return found.find(wanted)
+        return (await self._agents()).find(wanted)
 
     async def _require_same_agent(self, wanted: str | None, session: Session) -> None:
         if wanted and (await self._find(wanted)).path != session.agent_path:
@@ -153,7 +145,8 @@ class Records:
 
     async def facts(self, session: Session, place: Workplace) -> SessionFacts:
         """The session as it is now, in that place."""
-        agent = await self.agent_of(session)
+        agents = await self._agents()
+        agent = _agent_of(session, agents)
         folders = await self._stores.contexts.get_session_contexts(session.id)
         told = await asyncio.to_thread(
             read_surroundings,
@@ -163,7 +156,6 @@ class Records:
             agent,
             self._house.policy().hidden,
         )
-        agents = await asyncio.to_thread(self._house.agents)
         pointer = stored_pointer(session.transcript_path, session.id) or transcript_pointer(
             self._house.vault, place.cwd, session.id
         )
@@ -223,6 +215,21 @@ class Records:
             resolve_working_directory, self._house.vault, asked, self._house.policy().hidden
         )
         return Workplace(cwd, warning)
+
+
+def _agent_of(session: Session, agents: Agents) -> AgentDefinition | None:
+    if "agent_path" in session.damaged:
+        raise InvalidRequest("which agent the session has can't be read", where="agentPath")
+    if session.agent_path is None:
+        return None
+    try:
+        return agents.find(session.agent_path)
+    except NotFound:
+        raise InvalidRequest(
+            f"the session's agent is gone: {session.agent_path}",
+            where="agentPath",
+            remedy="put the file back, or begin a new session",
+        ) from None
 
 
 def floor_of(agent: AgentDefinition | None) -> tuple[Floor, ...]:
