@@ -9,7 +9,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from tests.worlds.api import TOKEN, ApiWorld, api_world
+from tests.worlds.api import ApiWorld, api_world
 
 MIB = 1024 * 1024
 
@@ -22,8 +22,7 @@ async def world(tmp_path: Path) -> AsyncIterator[ApiWorld]:
 
 @pytest.fixture
 async def client(world: ApiWorld) -> AsyncIterator[httpx.AsyncClient]:
-    headers = {"Authorization": f"Bearer {TOKEN}"}
-    async with httpx.AsyncClient(base_url=world.at.url, headers=headers, timeout=60) as client:
+    async with world.client() as client:
         yield client
 
 

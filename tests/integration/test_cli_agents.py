@@ -1,15 +1,12 @@
 """`trustfloor agents` against a running supervisor: what there is, and what is broken."""
 
-import asyncio
 import json
-import os
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from tests.worlds.api import TOKEN, ApiWorld, api_world
+from tests.worlds.api import ApiWorld, api_world
 
 
 @pytest.fixture
@@ -24,24 +21,8 @@ async def world(tmp_path: Path) -> AsyncIterator[ApiWorld]:
 
 
 async def agents(world: ApiWorld, *arguments: str) -> tuple[int, str, str]:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "supervisor", "agents", *arguments),
-        env={
-            **{
-                name: os.environ[name]
-                for name in ("PATH", "HOME", "PYTHONPATH")
-                if name in os.environ
-            },
-            "TRUSTFLOOR_URL": world.at.url,
-            "TRUSTFLOOR_TOKEN": TOKEN,
-        },
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    async with asyncio.timeout(60):
-        out, err = await process.communicate()
-    assert process.returncode is not None
-    return process.returncode, out.decode(), err.decode()
+    ran = await world.command("agents", *arguments)
+    return ran.status, ran.out.decode(), ran.err
 
 
 async def test_the_agents_are_listed_with_their_limits(world: ApiWorld) -> None:

@@ -1,14 +1,11 @@
 """`trustfloor captures` against a running supervisor."""
 
-import asyncio
-import os
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from tests.worlds.api import TOKEN, ApiWorld, api_world
+from tests.worlds.api import ApiWorld, Ran, api_world
 
 
 @pytest.fixture
@@ -17,18 +14,8 @@ async def world(tmp_path: Path) -> AsyncIterator[ApiWorld]:
         yield world
 
 
-async def captures(world: ApiWorld, *arguments: str) -> tuple[int, bytes, str]:
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPATH") if name in os.environ}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "supervisor", "captures", *arguments),
-        env={**kept, "TRUSTFLOOR_URL": world.at.url, "TRUSTFLOOR_TOKEN": TOKEN},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    async with asyncio.timeout(60):
-        out, err = await process.communicate()
-    assert process.returncode is not None
-    return process.returncode, out, err.decode()
+async def captures(world: ApiWorld, *arguments: str) -> Ran:
+    return await world.command("captures", *arguments)
 
 
 async def test_a_file_is_added_listed_and_read_again_byte_for_byte(

@@ -1,10 +1,7 @@
 """Imports over HTTP and by `trustfloor import`: each conversation once, and on the terms here."""
 
-import asyncio
 import base64
 import json
-import os
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +12,7 @@ import pytest
 from supervisor.ids import SessionId
 from supervisor.storage.session import SessionCreate, SessionSource
 from supervisor.trust.levels import TrustLevel
-from tests.worlds.api import TOKEN, ApiWorld, api_world
+from tests.worlds.api import ApiWorld, api_world
 
 ID = "0b6f7a52-6a0b-4d0e-9a2d-2a4c5f3e7b11"
 FORM = "/api/import"
@@ -29,8 +26,7 @@ async def world(tmp_path: Path) -> AsyncIterator[ApiWorld]:
 
 @pytest.fixture
 async def client(world: ApiWorld) -> AsyncIterator[httpx.AsyncClient]:
-    headers = {"Authorization": f"Bearer {TOKEN}"}
-    async with httpx.AsyncClient(base_url=world.at.url, headers=headers, timeout=60) as client:
+    async with world.client() as client:
         yield client
 
 
@@ -208,17 +204,8 @@ async def test_it_is_taken_as_json_too_and_what_is_no_export_is_refused(
 
 
 async def run(world: ApiWorld, *arguments: str) -> tuple[int, str]:
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPATH") if name in os.environ}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "supervisor", "import", *arguments),
-        env={**kept, "TRUSTFLOOR_URL": world.at.url, "TRUSTFLOOR_TOKEN": TOKEN},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    async with asyncio.timeout(60):
-        out, _ = await process.communicate()
-    assert process.returncode is not None
-    return process.returncode, out.decode()
+    ran = await world.command("import", *arguments)
+    return ran.status, ran.out.decode() + ran.err
 
 
 async def test_the_command_imports_a_file_and_a_folder_and_tells_what_is_broken(

@@ -4,11 +4,14 @@ In place of the agent stands the test itself, which says what happens in a turn 
 hold an event back until a client has the one before.
 """
 
+import asyncio
 import contextlib
+import os
+import sys
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 from pydantic import SecretStr
@@ -141,6 +144,14 @@ class PlayedByTheTest:
         self.running.clear()
 
 
+class Ran(NamedTuple):
+    """How a command ended, and what it said."""
+
+    status: int
+    out: bytes
+    err: str
+
+
 @dataclass
 class ApiWorld:
     """The API, what is behind it, and clients of it."""
@@ -158,9 +169,27 @@ class ApiWorld:
         return httpx.AsyncClient(
             base_url=self.at.url,
             headers={"Authorization": f"Bearer {TOKEN}", **headers},
-            timeout=20,
+            timeout=60,
             trust_env=False,
         )
+
+    async def command(self, *words: str) -> Ran:
+        """Run `trustfloor` with these words as somebody who has the token."""
+        kept = ("PATH", "HOME", "PYTHONPATH")
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "supervisor", *words),
+            env={
+                **{name: os.environ[name] for name in kept if name in os.environ},
+                "TRUSTFLOOR_URL": self.at.url,
+                "TRUSTFLOOR_TOKEN": TOKEN,
+            },
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        async with asyncio.timeout(60):
+            out, err = await process.communicate()
+        assert process.returncode is not None
+        return Ran(process.returncode, out, err.decode())
 
     async def session(self) -> SessionId:
         """A session in which nothing was said yet."""
