@@ -36,6 +36,22 @@ class InvalidRequest(TrustfloorError):
     title = "Invalid request"
 
 
+class KeyReused(TrustfloorError):
+    """A key that stands for one message came with another."""
+
+    code = "idempotency_key_reused"
+    status = 422
+    title = "The key stands for another message"
+
+
+class TurnForgotten(TrustfloorError):
+    """A message was taken before, and what came of it isn't stored any more."""
+
+    code = "turn_forgotten"
+    status = 410
+    title = "The turn's events are gone"
+
+
 class NotFound(TrustfloorError):
     """No such thing, or none that the caller may see."""
 

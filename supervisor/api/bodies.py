@@ -6,7 +6,7 @@ A key that isn't known is refused by name: a misspelt `trustLevel` must not be s
 import difflib
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
     AliasChoices,
@@ -23,6 +23,8 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from supervisor.approvals.questions import Given
 from supervisor.events.schema import PermissionRequestEvent, UserQuestionEvent
+from supervisor.sessions.attachments import MOST as MOST_ATTACHMENTS
+from supervisor.sessions.message import MAX_MESSAGE_CHARS
 from supervisor.storage.session import SessionSource
 from supervisor.trust.levels import TrustLevel
 
@@ -82,10 +84,23 @@ class View(BaseModel):
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
 
 
-class ChatBody(Body):
-    """One message. What isn't said is as the session has it, or the default."""
+class FileBody(Body):
+    """A file as JSON. `content` is its text, or its bytes in base64 where `encoding` says so."""
 
-    message: str = Field(min_length=1)
+    filename: str
+    content: str
+    encoding: Literal["text", "base64"] = "text"
+
+
+class ChatBody(Body):
+    """One message. What isn't said is as the session has it, or the default.
+
+    `message` may be empty where `initialContext` or an attachment says it all. What an attachment
+    is, its bytes say: text, a picture (PNG, JPEG, GIF, WebP), a PDF.
+    """
+
+    message: str = Field("", max_length=MAX_MESSAGE_CHARS)
+    attachments: tuple[FileBody, ...] = Field((), max_length=MOST_ATTACHMENTS)
     session_id: str | None = None
     workspace: str | None = Field(
         None, validation_alias=AliasChoices("workspace", "workspaceId", "workspace_id")
@@ -96,6 +111,15 @@ class ChatBody(Body):
     system_prompt: str | None = None
     agent_path: str | None = None
     initial_context: str | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not (self.message or self.initial_context or self.attachments):
+            kind = "string_too_short" if "message" in self.model_fields_set else "missing"
+            context = {"min_length": 1} if kind == "string_too_short" else {}
+            fault = InitErrorDetails(type=kind, loc=("message",), input=None, ctx=context)
+            raise ValidationError.from_exception_data(type(self).__name__, [fault])
+        return self
 
 
 class AbortBody(Body):

@@ -13,9 +13,9 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from supervisor.api.bodies import View
+from supervisor.api.bodies import FileBody, View
 from supervisor.api.parts import Supervisor
-from supervisor.api.uploads import FileBody, read_upload, upload_request
+from supervisor.api.uploads import read_upload, upload_request
 from supervisor.captures.store import Capture, Upload
 from supervisor.errors import InvalidRequest
 

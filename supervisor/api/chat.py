@@ -12,10 +12,12 @@ from supervisor.api.parts import Supervisor
 from supervisor.api.problems import Problem, known_kind
 from supervisor.api.sessions import require_session
 from supervisor.api.sse import EventStream
+from supervisor.api.uploads import decoded
 from supervisor.errors import TurnInterrupted
 from supervisor.events.log import EventRecord, is_terminal
 from supervisor.events.replay import subscribe
 from supervisor.events.schema import DoneEvent
+from supervisor.sessions.attachments import Attachment
 from supervisor.sessions.records import MessageRequest, TurnStarted
 
 router = APIRouter(prefix="/chat", tags=["chat"])
@@ -29,17 +31,26 @@ _STREAM: dict[int | str, dict[str, Any]] = {
 }
 
 Seq = Annotated[int, Query(ge=0, le=_LARGEST_SEQ)]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(description="Sent again with the same key within a day, it is the same message"),
+]
 LastEventId = Annotated[int | None, Header(ge=0, le=_LARGEST_SEQ)]
 
 
 @router.post("/stream", response_class=Response, responses=_STREAM)
-async def send_and_stream(body: ChatBody, request: Request, supervisor: Supervisor) -> EventStream:
+async def send_and_stream(
+    body: ChatBody,
+    request: Request,
+    supervisor: Supervisor,
+    idempotency_key: IdempotencyKey = None,
+) -> EventStream:
     """Begin a turn and stream it up to its `done`, `aborted` or `error`.
 
     The turn belongs to the supervisor: a client that leaves changes nothing and joins again with
     the id from the header `Trustfloor-Session`.
     """
-    started = await supervisor.conversations.begin(_message(body))
+    started = await supervisor.conversations.begin(_message(body, idempotency_key))
     return EventStream(
         lambda: subscribe(supervisor.log, started.session_id, after=started.after),
         is_last=lambda record: _ends(record, started),
@@ -48,14 +59,20 @@ async def send_and_stream(body: ChatBody, request: Request, supervisor: Supervis
             "Trustfloor-Session": started.session_id,
             "Trustfloor-Turn": started.turn_id,
             "Trustfloor-After": str(started.after),
+            **_repeated(started),
         },
     )
 
 
 @router.post("", response_class=Response, responses={200: {"model": DoneEvent}})
-async def send_and_wait(body: ChatBody, supervisor: Supervisor, request: Request) -> Response:
+async def send_and_wait(
+    body: ChatBody,
+    supervisor: Supervisor,
+    request: Request,
+    idempotency_key: IdempotencyKey = None,
+) -> Response:
     """Begin a turn and answer with its `done` event; how else it ends is a problem document."""
-    started = await supervisor.conversations.begin(_message(body))
+    started = await supervisor.conversations.begin(_message(body, idempotency_key))
     last: EventRecord | None = None
     async with subscribe(supervisor.log, started.session_id, after=started.after) as records:
         async for record in records:
@@ -67,7 +84,7 @@ async def send_and_wait(body: ChatBody, supervisor: Supervisor, request: Request
             "the turn's events ended before it did", remedy="look at the session, then send again"
         )
     if last.type == DoneEvent.model_fields["type"].default:
-        return Response(last.data, media_type="application/json")
+        return Response(last.data, media_type="application/json", headers=_repeated(started))
     return _unhappy(last).response(request.url.path)
 
 
@@ -115,7 +132,11 @@ def _ends(record: EventRecord, started: TurnStarted) -> bool:
     return record.turn_id == started.turn_id and is_terminal(record)
 
 
-def _message(body: ChatBody) -> MessageRequest:
+def _repeated(started: TurnStarted) -> dict[str, str]:
+    return {"Idempotent-Replayed": "true"} if started.is_repeated else {}
+
+
+def _message(body: ChatBody, key: str | None) -> MessageRequest:
     fresh = body.session_id in (None, "", "new")  # "new" is what earlier clients send
     return MessageRequest(
         message=body.message,
@@ -127,6 +148,11 @@ def _message(body: ChatBody) -> MessageRequest:
         system_prompt=body.system_prompt,
         agent=body.agent_path,
         initial_context=body.initial_context,
+        attachments=tuple(
+            Attachment(each.filename, decoded(each, f"attachments.{at}.content"))
+            for at, each in enumerate(body.attachments)
+        ),
+        idempotency_key=key,
     )
 
 

@@ -7,9 +7,9 @@ from fastapi import APIRouter
 from pydantic import Field
 from starlette.requests import Request
 
-from supervisor.api.bodies import Level, View
+from supervisor.api.bodies import FileBody, Level, View
 from supervisor.api.parts import Supervisor
-from supervisor.api.uploads import FileBody, read_upload, upload_request
+from supervisor.api.uploads import read_upload, upload_request
 from supervisor.imports.importer import Imported, Outcome
 from supervisor.storage.session import SessionSource
 from supervisor.trust.levels import TrustLevel

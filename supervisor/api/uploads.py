@@ -3,7 +3,7 @@
 import base64
 import binascii
 from collections.abc import Mapping
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import orjson
 from fastapi.exceptions import RequestValidationError
@@ -12,17 +12,8 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from supervisor.api.bodies import REFERENCE, Body
+from supervisor.api.bodies import REFERENCE, FileBody
 from supervisor.errors import InvalidRequest
-
-
-class FileBody(Body):
-    """A file as JSON. `content` is its text, or its bytes in base64 where `encoding` says so."""
-
-    filename: str
-    content: str
-    encoding: Literal["text", "base64"] = "text"
-
 
 T = TypeVar("T", bound=FileBody)
 
@@ -60,7 +51,7 @@ async def read_upload(request: Request, body: type[T]) -> tuple[T, bytes]:
         said = _checked(orjson.loads(await request.body()), body)
     except orjson.JSONDecodeError:
         raise RequestValidationError([{"type": "json_invalid"}]) from None
-    return said, _decoded(said)
+    return said, decoded(said, "content")
 
 
 async def _of_form(request: Request, body: type[T]) -> tuple[T, bytes]:
@@ -89,10 +80,11 @@ def _checked(given: Mapping[str, Any], body: type[T]) -> T:
         raise RequestValidationError(error.errors(include_url=False, include_input=False)) from None
 
 
-def _decoded(said: FileBody) -> bytes:
+def decoded(said: FileBody, where: str) -> bytes:
+    """The file's bytes. Raises InvalidRequest, naming the field `where`."""
     try:
         if said.encoding == "base64":
             return base64.b64decode(said.content, validate=True)
         return said.content.encode()
     except (binascii.Error, UnicodeEncodeError, ValueError):
-        raise InvalidRequest(f"the content is no valid {said.encoding}", where="content") from None
+        raise InvalidRequest(f"the content is no valid {said.encoding}", where=where) from None

@@ -1,8 +1,9 @@
 """`trustfloor chat`: talk to an agent from a terminal, approve its calls, stop it with Ctrl-C."""
 
 import asyncio
+import base64
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from enum import StrEnum
@@ -52,6 +53,15 @@ def chat(  # noqa: PLR0913 - each is an option of the command
         Approve | None,
         choice(Approve, help="Ask about permissions, or deny all; asks if this is a terminal."),
     ] = None,
+    attach: Annotated[
+        list[Path] | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            help="A text, picture or PDF that comes along with the (first) message; repeatable.",
+        ),
+    ] = None,
     data_dir: DataDir = None,
 ) -> None:
     """Talk to an agent of the running supervisor.
@@ -71,6 +81,7 @@ def chat(  # noqa: PLR0913 - each is an option of the command
                 "agentPath": agent,
             },
             session=session,
+            attach=attach or [],
             approve=approve,
             data_dir=data_dir,
         )
@@ -81,8 +92,9 @@ def _chat(  # noqa: PLR0913 - what the command was given
     message: str | None,
     ctrl_c: CtrlC,
     *,
-    terms: Mapping[str, str | None],
+    terms: Mapping[str, Any],
     session: str | None,
+    attach: Sequence[Path],
     approve: Approve | None,
     data_dir: Path | None,
 ) -> int:
@@ -92,6 +104,8 @@ def _chat(  # noqa: PLR0913 - what the command was given
     keyboard = Keyboard(sys.stdin.fileno()) if asks else None
     why = DENIES_ALL if approve is Approve.DENY else NOBODY_HERE
     asking = _Asking(screen, keyboard, why)
+    files = [_attachment(each) for each in attach]
+    terms = {**terms, "attachments": files or None}
     conversation = _Conversation(asking, terms, session, ctrl_c, data_dir)
     if message is None and interactive:
         return _converse(conversation, screen, ctrl_c)
@@ -105,6 +119,11 @@ def _chat(  # noqa: PLR0913 - what the command was given
         screen.failure("there is nothing to send", None, "give a message")
         return 2
     return conversation.say(message)
+
+
+def _attachment(file: Path) -> dict[str, str]:
+    content = base64.b64encode(file.read_bytes()).decode()
+    return {"filename": file.name, "content": content, "encoding": "base64"}
 
 
 def _converse(conversation: "_Conversation", screen: Screen, ctrl_c: CtrlC) -> int:
@@ -139,7 +158,7 @@ class _Conversation:
     def __init__(
         self,
         asking: _Asking,
-        terms: Mapping[str, str | None],
+        terms: Mapping[str, Any],
         session: str | None,
         ctrl_c: CtrlC,
         data_dir: Path | None,

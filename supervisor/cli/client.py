@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
+from uuid import uuid4
 
 import httpx
 import orjson
@@ -63,6 +64,7 @@ class Turn:
     def __init__(self, http: httpx.AsyncClient, body: Mapping[str, Any]) -> None:
         self._http = http
         self._body = body
+        self._key = uuid4().hex
         self._last = 0
         self._failures = 0
         self.session_id: str | None = None
@@ -71,35 +73,32 @@ class Turn:
     async def events(self) -> AsyncGenerator[Heard]:
         """Send the message and yield what is said, up to the turn's end.
 
-        Raises Unreachable or Refused. The message is never sent twice.
+        Raises Unreachable or Refused. However often it is sent, it is taken once.
         """
-        try:
-            async with self._opened("POST", "/api/chat/stream", json=self._body) as source:
-                self.session_id = source.response.headers["trustfloor-session"]
-                self._last = int(source.response.headers["trustfloor-after"])
-                async for heard in self._hear(source):
-                    yield heard
-                    if heard.type in TERMINAL:
-                        return
-        except httpx.TransportError as error:
-            if self.session_id is None:
-                raise _unreachable(self._http, error) from None
         while True:
-            await self._pause()
             try:
-                async with self._joined() as source:
+                async with self._sent() if self.session_id is None else self._joined() as source:
+                    if self.session_id is None:
+                        self.session_id = source.response.headers["trustfloor-session"]
+                        self._last = int(source.response.headers["trustfloor-after"])
                     async for heard in self._hear(source):
                         yield heard
                         if heard.type in TERMINAL:
                             return
             except httpx.TransportError as error:
-                if self._failures >= len(_PAUSES_SECONDS):
+                nobody = self.reconnects == 0 and isinstance(error, httpx.ConnectError)
+                if nobody or self._failures >= len(_PAUSES_SECONDS):
                     raise _unreachable(self._http, error) from None
+            await self._pause()
 
     async def _pause(self) -> None:
         await asyncio.sleep(_PAUSES_SECONDS[min(self._failures, len(_PAUSES_SECONDS) - 1)])
         self._failures += 1
         self.reconnects += 1
+
+    def _sent(self) -> AbstractAsyncContextManager[EventSource]:
+        key = {"Idempotency-Key": self._key}
+        return self._opened("POST", "/api/chat/stream", json=self._body, headers=key)
 
     def _joined(self) -> AbstractAsyncContextManager[EventSource]:
         return self._opened(

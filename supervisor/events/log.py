@@ -111,6 +111,10 @@ class EventLog:
         """The number of the session's last event; 0 if there was none."""
         return (await self.extent(session_id)).last
 
+    async def first_seq(self, session_id: SessionId, turn_id: TurnId) -> int | None:
+        """The number of the turn's first event; None if none of it is stored."""
+        return await event_rows.first_seq(self._db, session_id, turn_id)
+
     async def has_asked(self, request_id: str) -> bool:
         """Whether a request of this id was ever put to a person, as far as events are stored."""
         return await event_rows.has_asked(self._db, request_id)

@@ -150,11 +150,20 @@ class IsolationEvent(Event):
     receipt: dict[str, Any]
 
 
+class AttachmentReport(Event):
+    """What came along with a message; `size` in bytes."""
+
+    name: str
+    media_type: str
+    size: int
+
+
 class UserMessageEvent(Event):
-    """The person's message, as it was handed to the agent."""
+    """The person's message, as it was handed to the agent; of what came along, what it was."""
 
     type: Literal["user_message"] = "user_message"
     content: str
+    attachments: tuple[AttachmentReport, ...] = ()
 
 
 class PromptMetadataEvent(Event):

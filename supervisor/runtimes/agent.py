@@ -8,7 +8,7 @@ own protected paths, which then reach `can_use_tool`, refused here.
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -206,15 +206,30 @@ class AgentRun:
             return replace(said, error=f"{trouble} ({said.error})")
         return said
 
-    async def inject(self, message: str) -> None:
-        """Hand a message over."""
-        await self._client.query(message)
+    async def inject(self, message: str, beside: Sequence[Mapping[str, Any]] = ()) -> None:
+        """Hand a message over, with what belongs to it in front."""
+        if beside:
+            await self._client.query(_with_blocks(message, beside))
+        else:
+            await self._client.query(message)
 
     async def interrupt(self) -> None:
         """Ask the CLI to stop what it does; the cage's end follows in any case."""
         with contextlib.suppress(ClaudeSDKError, TurnFailed, TimeoutError, OSError):
             async with asyncio.timeout(_INTERRUPT_SECONDS):
                 await self._client.interrupt()
+
+
+async def _with_blocks(
+    message: str, beside: Sequence[Mapping[str, Any]]
+) -> AsyncIterator[dict[str, Any]]:
+    text = [{"type": "text", "text": message}] if message.strip() else []
+    content = [*map(dict, beside), *text]
+    yield {
+        "type": "user",
+        "message": {"role": "user", "content": content},
+        "parent_tool_use_id": None,
+    }
 
 
 @asynccontextmanager

@@ -4,7 +4,7 @@ Above: `sessions/turn.py`, which opens one for each turn. Below: the implementat
 composition root alone knows. A runtime never decides about a tool call: it asks the `ToolGate`.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -115,8 +115,8 @@ class Run(Protocol):
         """Whether the gateway refused a request because the budget is used up."""
         ...
 
-    async def inject(self, message: str) -> None:
-        """Hand a message over to the agent."""
+    async def inject(self, message: str, beside: Sequence[Mapping[str, Any]] = ()) -> None:
+        """Hand a message over to the agent, and blocks of the model's API that belong to it."""
         ...
 
     async def interrupt(self) -> None:

@@ -21,11 +21,13 @@ from supervisor.ids import SessionId, new_session_id, new_turn_id
 from supervisor.observability.logs import fields, log_context
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.runtimes.honeytokens import SECRET_BYTES, Honeytokens
+from supervisor.sessions.attachments import attached
 from supervisor.sessions.course import Course
 from supervisor.sessions.fork import fork
 from supervisor.sessions.house import House, Stores
 from supervisor.sessions.lane import Lane, Lanes
 from supervisor.sessions.message import Message, check_message, check_model
+from supervisor.sessions.once import Once
 from supervisor.sessions.plan import (
     SessionFacts,
     Terms,
@@ -37,6 +39,7 @@ from supervisor.sessions.records import MessageRequest, Records, TurnStarted, na
 from supervisor.sessions.recovery import close_the_books_of_the_dead
 from supervisor.sessions.transcripts import delete_transcripts, stored_pointer
 from supervisor.storage.session import Session, SessionUpdate
+from supervisor.storage.turns import Sent
 from supervisor.trust.levels import TrustLevel
 from supervisor.trust.resolve import Trust, require_not_looser, resolve_trust
 
@@ -53,6 +56,7 @@ class Conversations:
         self._lanes = lanes
         self._records = Records(house, stores, log)
         self._course = Course(house, stores, log, lanes)
+        self._once = Once(stores.turns, log)
         self._stack = AsyncExitStack()
         self._group: asyncio.TaskGroup
         self._is_stopping = False
@@ -74,20 +78,25 @@ class Conversations:
     async def begin(self, request: MessageRequest) -> TurnStarted:
         """Start a turn. Its events, the ending included, go to the session's log.
 
-        Raises SessionNotFound, SessionBusy, InvalidRequest, RuntimeMissing, ShuttingDown.
+        A message that was sent before, by its key, begins none. Raises SessionNotFound,
+        SessionBusy, InvalidRequest, RuntimeMissing, ShuttingDown, KeyReused, TurnForgotten.
         """
+        return await self._once.turn(request, lambda sent: self._begun(request, sent))
+
+    async def _begun(self, request: MessageRequest, sent: Sent | None) -> TurnStarted:
         self._require_open()
         message = Message(
             text=request.message,
             model=request.model,
             system_prompt=request.system_prompt,
             initial_context=request.initial_context,
+            attached=attached(request.attachments),
         )
         check_message(message)
         check_model(message.model, self._house.policy().gateway.models)
         turn_id = new_turn_id()
         session_id = named_session(request) or new_session_id()
-        lane = await self._lanes.enter(session_id, turn_id)
+        lane = await self._lanes.enter(session_id, turn_id, sent)
         try:
             self._require_open()
             return await self._begin(request, message, lane)
@@ -247,12 +256,12 @@ class Conversations:
         """Record that the turn runs. The lane is ours, so a row that says another does is stale."""
         turns = self._stores.turns
         try:
-            await turns.begin(lane.turn_id, lane.session_id, level)
+            await turns.begin(lane.turn_id, lane.session_id, level, lane.sent)
         except SessionBusy:
             stale = await turns.latest(lane.session_id)
             if stale is None or not await turns.end(stale.id, "interrupted", "turn_interrupted"):
                 raise
-            await turns.begin(lane.turn_id, lane.session_id, level)
+            await turns.begin(lane.turn_id, lane.session_id, level, lane.sent)
 
     async def _record(self, kind: str, lane: Lane, body: dict[str, Any]) -> None:
         await self._house.record(kind, lane.session_id, lane.turn_id, body)

@@ -14,7 +14,7 @@ from uuid import uuid4
 from supervisor.approvals.open_requests import TurnContext
 from supervisor.errors import ConfigurationError, SessionNotFound, TurnFailed
 from supervisor.events.log import EventLog
-from supervisor.events.schema import Event, IsolationEvent, UserMessageEvent
+from supervisor.events.schema import Event, IsolationEvent
 from supervisor.observability.logs import fields
 from supervisor.runtimes.contract import RunResult, Runtime
 from supervisor.runtimes.honeytokens import Trip
@@ -80,7 +80,7 @@ class Course:
             words = failed(plan.run.session_id, _incident(fault), heard.partial_response)
         finally:
             words = words or cut_off(plan.run.session_id, heard.partial_response)
-            unsaid = () if heard.has_message else (UserMessageEvent(content=plan.said),)
+            unsaid = () if heard.has_message else (plan.user_message(),)
             await self._close(lane, words, unsaid)
             _note_end(plan, words, time.monotonic() - started)
             await self._house.sweep()

@@ -9,6 +9,7 @@ from supervisor.events.schema import Event
 from supervisor.ids import SessionId, TurnId
 from supervisor.runtimes.honeytokens import Honeytokens
 from supervisor.sessions.turn import Say, Stop
+from supervisor.storage.turns import Sent
 from supervisor.trust.levels import TrustLevel
 
 
@@ -18,6 +19,8 @@ class Lane:
 
     session_id: SessionId
     turn_id: TurnId
+    sent: Sent | None = None
+    """What a repetition of its message is known by."""
     stop: Stop = field(default_factory=Stop)
     level: TrustLevel | None = None
     """The level it runs at; None while it is being prepared."""
@@ -38,7 +41,7 @@ class Lanes:
     def __init__(self) -> None:
         self._lanes: dict[SessionId, Lane] = {}
 
-    async def enter(self, session_id: SessionId, turn_id: TurnId) -> Lane:
+    async def enter(self, session_id: SessionId, turn_id: TurnId, sent: Sent | None = None) -> Lane:
         """Take the session's lane. Raises SessionBusy while a turn of it isn't over."""
         while (lane := self._lanes.get(session_id)) is not None:
             if not lane.is_ending:
@@ -48,7 +51,7 @@ class Lanes:
                     remedy="wait for its end, or abort it",
                 )
             await lane.left.wait()
-        lane = self._lanes[session_id] = Lane(session_id, turn_id)
+        lane = self._lanes[session_id] = Lane(session_id, turn_id, sent)
         return lane
 
     def leave(self, lane: Lane) -> None:

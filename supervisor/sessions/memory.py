@@ -104,10 +104,18 @@ def _is_same_side(one: TrustLevel, other: TrustLevel) -> bool:
 def words_of(event: dict[str, Any]) -> tuple[bool, str]:
     """Whether a person said it, and what one of the `SPOKEN` events says; empty for nothing."""
     by_person = event.get("type") == "user_message"
-    text = event.get("content") if by_person else event.get("response")
+    text = _with_names(event) if by_person else event.get("response")
     if not by_person and not text:
         text = event.get("partialResponse")
     return by_person, text if isinstance(text, str) and text.strip() else ""
+
+
+def _with_names(event: dict[str, Any]) -> str | None:
+    """A person's words, and what came along of which they don't say what it is."""
+    text, along = event.get("content"), event.get("attachments") or ()
+    pictures = [each["name"] for each in along if not each["mediaType"].startswith("text/")]
+    names = [f"[attached: {name}]" for name in pictures]
+    return "\n\n".join([text, *names] if text else names)
 
 
 def as_spoken(text: str, timestamp: str, *, by_person: bool) -> dict[str, Any]:

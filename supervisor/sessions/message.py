@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from supervisor.errors import InvalidRequest
+from supervisor.sessions.attachments import Attached, with_texts
 from supervisor.trust.levels import TrustLevel
 
 MAX_MESSAGE_CHARS: Final = 4 * 1024 * 1024
@@ -26,12 +27,14 @@ class Message:
     model: str | None = None
     system_prompt: str | None = None
     initial_context: str | None = None
+    attached: tuple[Attached, ...] = ()
 
 
 def check_message(message: Message) -> None:
     """Refuse what can't be sent in any session, before one is made. Raises InvalidRequest."""
     for where, text in (
         ("message", message.text),
+        *((f"attachments.{at}.filename", each.name) for at, each in enumerate(message.attached)),
         ("systemPrompt", message.system_prompt),
         ("initialContext", message.initial_context),
         ("model", message.model),
@@ -61,13 +64,17 @@ def check_model(model: str | None, globs: Sequence[str]) -> None:
 
 
 def text_of(message: Message, *, is_first: bool) -> str:
-    """What is said to the agent, a first message's context included. Raises InvalidRequest."""
-    text, context = message.text, message.initial_context if is_first else None
+    """What is said to the agent: with a first message's context, and with the texts attached.
+
+    Raises InvalidRequest.
+    """
+    text = with_texts(message.text, message.attached)
+    context = message.initial_context if is_first else None
     if context and text.strip():
         text = f"## Context\n\n{context}\n\n---\n\n## Request\n\n{text}"
     elif context:
         text = context
-    if not text.strip():
+    if not text.strip() and not message.attached:
         raise InvalidRequest("the message is empty", where="message", remedy="say something")
     if len(text) > MAX_MESSAGE_CHARS:
         raise InvalidRequest(

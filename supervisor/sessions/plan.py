@@ -4,17 +4,20 @@ Pure and total: everything that can be known before the first effect is decided 
 `turn.py` performs and decides nothing.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from supervisor.agents.definition import AgentDefinition
 from supervisor.events.schema import (
+    AttachmentReport,
     Demand,
     PromptMetadataEvent,
     SessionEvent,
     SessionResume,
     TrustReport,
+    UserMessageEvent,
 )
 from supervisor.gateway.access import Budget, ModelAccess
 from supervisor.ids import SessionId, TurnId
@@ -23,6 +26,7 @@ from supervisor.policy.permissions import Bounds
 from supervisor.prompt.sections import CHARS_PER_TOKEN, INSTRUCTIONS, Sections
 from supervisor.runtimes.contract import RunPlan
 from supervisor.runtimes.honeytokens import Honeytokens
+from supervisor.sessions.attachments import Attached
 from supervisor.sessions.memory import Earlier, with_earlier
 from supervisor.sessions.message import Message, check_model, text_of
 from supervisor.trust.floor import Floor, FloorSource
@@ -88,6 +92,7 @@ class TurnPlan:
     """The person's message."""
     prompt: str
     """What is handed over: the message, with what was said before where it must come along."""
+    attached: tuple[Attached, ...]
     resume: SessionResume
     agent: AgentDefinition | None = None
     has_custom_prompt: bool = False
@@ -107,6 +112,21 @@ class TurnPlan:
         """The turn's limit: the house's, or its agent's if that is shorter."""
         own = None if self.agent is None else self.agent.timeout_seconds
         return most if own is None else min(own, most)
+
+    @property
+    def blocks(self) -> tuple[Mapping[str, Any], ...]:
+        """What is handed over beside the text."""
+        return tuple(each.block for each in self.attached if each.block is not None)
+
+    def user_message(self) -> UserMessageEvent:
+        """What the person said, with what came along."""
+        return UserMessageEvent(
+            content=self.said,
+            attachments=tuple(
+                AttachmentReport(name=each.name, media_type=each.media_type, size=each.size)
+                for each in self.attached
+            ),
+        )
 
     @property
     def working_directory(self) -> str:
@@ -202,6 +222,7 @@ def plan_turn(  # noqa: PLR0913  (all that a plan is made of)
         workspace=facts.workspace,
         said=said,
         prompt=with_earlier(said, facts.earlier),
+        attached=message.attached,
         resume=_resume(facts),
         agent=agent,
         has_custom_prompt=custom,

@@ -15,6 +15,7 @@ from supervisor.agents.discover import Agents
 from supervisor.errors import InvalidRequest, NotFound, SessionNotFound
 from supervisor.events.log import EventLog
 from supervisor.ids import SessionId, TurnId, is_session_id
+from supervisor.sessions.attachments import Attachment
 from supervisor.sessions.brought import read_brought
 from supervisor.sessions.floors import Floors
 from supervisor.sessions.house import House, Stores
@@ -45,15 +46,19 @@ class MessageRequest:
     system_prompt: str | None = None
     agent: str | None = None
     initial_context: str | None = None
+    attachments: tuple[Attachment, ...] = ()
+    idempotency_key: str | None = None
+    """Sent again with the same key, it is the same message."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnStarted:
-    """A turn runs; its events have a `seq` above `after`."""
+    """A turn runs, or ran if this is a repetition; its events have a `seq` above `after`."""
 
     session_id: SessionId
     turn_id: TurnId
     after: int
+    is_repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,11 +160,11 @@ async def _play(plan: TurnPlan, stage: Stage) -> RunResult | TurnFailed:
         async with stage.runtime.open(plan.run, stage.gate) as run:
             async with ahead(say) as tell:
                 await tell(_isolation(plan, run.receipt))
-                await tell(UserMessageEvent(content=plan.said))
+                await tell(plan.user_message())
                 await tell(plan.prompt_metadata())
             heard.run = run
             try:
-                await run.inject(plan.prompt)
+                await run.inject(plan.prompt, plan.blocks)
                 ending = await _listen(run, say)
                 heard.has_ended = True
                 return ending

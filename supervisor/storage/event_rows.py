@@ -119,6 +119,15 @@ async def read(
     return [EventRecord(*row) for row in rows]
 
 
+async def first_seq(db: Database, session_id: SessionId, turn_id: TurnId) -> int | None:
+    """The number of the turn's first event; None if none of it is stored."""
+    row = await db.row(
+        "SELECT first_seq FROM event_turns WHERE session_id = ? AND turn_id = ?",
+        (session_id, turn_id),
+    )
+    return None if row is None else int(row["first_seq"])
+
+
 async def of_types(db: Database, session_id: SessionId, types: Sequence[str]) -> list[EventRecord]:
     """The session's stored events of these types, in order."""
     marks = ", ".join("?" * len(types))

@@ -5,9 +5,9 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Final, Literal, NamedTuple
 
-from supervisor.clock import Clock
+from supervisor.clock import Clock, Instant
 from supervisor.errors import SessionBusy, SessionNotFound
 from supervisor.ids import SessionId, TurnId
 from supervisor.storage.columns import moment_in
@@ -17,6 +17,9 @@ from supervisor.storage.timestamp import SystemClock, to_text
 from supervisor.trust.levels import TrustLevel
 
 logger = logging.getLogger(__name__)
+
+KEYS_SECONDS: Final = 24 * 3600.0
+"""How long the key of a message stands for its turn."""
 
 TurnState = Literal["running", "done", "aborted", "error", "interrupted"]
 EndState = Literal["done", "aborted", "error", "interrupted"]
@@ -40,6 +43,21 @@ class TurnRow:
     damaged: tuple[str, ...] = ()
 
 
+class Sent(NamedTuple):
+    """Hashes of the key that a message was sent with, and of the message."""
+
+    key: str
+    hash: str
+
+
+class SentTurn(NamedTuple):
+    """The turn that a message with a key began, and the message's hash."""
+
+    session_id: SessionId
+    turn_id: TurnId
+    hash: str
+
+
 class TurnStore:
     """Begins and ends turns; that there is one at a time is held by the database itself."""
 
@@ -47,14 +65,29 @@ class TurnStore:
         self._db = db
         self._clock = clock or SystemClock()
 
-    async def begin(self, turn_id: TurnId, session_id: SessionId, level: TrustLevel) -> TurnRow:
-        """Record that a turn runs. Raises SessionBusy if one does already, SessionNotFound."""
+    async def begin(
+        self,
+        turn_id: TurnId,
+        session_id: SessionId,
+        level: TrustLevel,
+        sent: Sent | None = None,
+    ) -> TurnRow:
+        """Record that a turn runs. Raises SessionBusy if one does already, SessionNotFound.
+
+        `sent` is what a repetition of its message is known by; an older use of the key is over.
+        """
         async with self._db.write() as cx:
             try:
+                if sent is not None:
+                    await cx.execute(
+                        "UPDATE turns SET sent_as = NULL WHERE sent_as = ? AND started_at < ?",
+                        (sent.key, self._forgotten()),
+                    )
                 rows = await cx.execute_fetchall(
-                    "INSERT INTO turns (id, session_id, state, started_at, trust_level)"
-                    " VALUES (?, ?, 'running', ?, ?) RETURNING *",
-                    (turn_id, session_id, self._now(), level.value),
+                    "INSERT INTO turns"
+                    " (id, session_id, state, started_at, trust_level, sent_as, sent_hash)"
+                    " VALUES (?, ?, 'running', ?, ?, ?, ?) RETURNING *",
+                    (turn_id, session_id, self._now(), level.value, *(sent or (None, None))),
                 )
             except sqlite3.IntegrityError as error:
                 if error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
@@ -77,6 +110,14 @@ class TurnStore:
                 (state, self._now(), error_code, turn_id),
             )
             return cursor.rowcount == 1
+
+    async def sent(self, key: str) -> SentTurn | None:
+        """The turn that a message with this key began within the last `KEYS_SECONDS`, or None."""
+        row = await self._db.row(
+            "SELECT session_id, id, sent_hash FROM turns WHERE sent_as = ? AND started_at >= ?",
+            (key, self._forgotten()),
+        )
+        return None if row is None else SentTurn(*row)
 
     async def get(self, turn_id: TurnId) -> TurnRow | None:
         """The turn, or None."""
@@ -109,6 +150,9 @@ class TurnStore:
 
     def _now(self) -> str:
         return to_text(self._clock.now())
+
+    def _forgotten(self) -> str:
+        return to_text(Instant(self._clock.now() - KEYS_SECONDS))
 
 
 def _turn(row: Mapping[str, Any]) -> TurnRow:

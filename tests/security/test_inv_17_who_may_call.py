@@ -371,7 +371,7 @@ class TestACallerWithoutTheToken:
 
 
 class TestABodyWithoutEnd:
-    LIMIT = 4 * 1024 * 1024
+    LIMIT = 16 * 1024 * 1024
 
     async def test_is_refused_by_what_it_declares(self, world: ApiWorld) -> None:
         port = world.at.port

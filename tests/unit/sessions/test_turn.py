@@ -1,7 +1,7 @@
 """Performing a plan: one ending, whatever the runtime does, and nothing cut off while it clears."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -54,7 +54,8 @@ class ScriptedRun:
             else:
                 yield item
 
-    async def inject(self, message: str) -> None:
+    async def inject(self, message: str, beside: Sequence[Mapping[str, Any]] = ()) -> None:
+        assert not beside
         self.handed_over.append(message)
 
     async def interrupt(self) -> None:
