@@ -15,6 +15,7 @@ from supervisor.api import (
     captures,
     chat,
     contexts,
+    events,
     grants,
     health,
     imports,
@@ -86,6 +87,7 @@ def make_routes() -> FastAPI:
     for room in (
         health,
         chat,
+        events,
         sessions,
         trust,
         contexts,

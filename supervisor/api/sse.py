@@ -8,13 +8,12 @@ noticed at once and only unsubscribes; a slow one holds up nobody, as each reads
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Final
+from typing import Final, Protocol
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from supervisor.events.log import EventRecord
-from supervisor.events.replay import Records
 
 HEARTBEAT_SECONDS: Final = 15.0
 """After so much silence a comment is sent: proxies commonly cut a stream silent for 60 s."""
@@ -37,6 +36,19 @@ def frame(record: EventRecord) -> bytes:
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (record.seq, record.type.encode(), data)
 
 
+class Batches(Protocol):
+    """What is streamed: records as they come."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last record has been given."""
+        ...
+
+    async def batch(self, wait: float | None = None) -> list[EventRecord]:
+        """All records that are there, waiting up to `wait` seconds for the first."""
+        ...
+
+
 class EventStream(Response):
     """A response that streams records until they end, the client leaves, or `closing` is set.
 
@@ -47,7 +59,7 @@ class EventStream(Response):
 
     def __init__(
         self,
-        subscribe: Callable[[], AbstractAsyncContextManager[Records]],
+        subscribe: Callable[[], AbstractAsyncContextManager[Batches]],
         *,
         heartbeat_seconds: float = HEARTBEAT_SECONDS,
         is_last: Callable[[EventRecord], bool] | None = None,
@@ -87,7 +99,7 @@ class EventStream(Response):
                         await _piece(send, b"".join(map(frame, batch)))
                 raise
 
-    async def _follow(self, records: Records, send: Send) -> None:
+    async def _follow(self, records: Batches, send: Send) -> None:
         while not records.ended:
             batch = await records.batch(self._heartbeat_seconds)
             ended = self._cut(batch)

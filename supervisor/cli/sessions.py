@@ -96,6 +96,18 @@ def rename(
     Screen(sys.stdout).line(f"renamed: {title}")
 
 
+@sessions.command("fork")
+def fork(session: Id, *, as_json: AsJson = False, data_dir: DataDir = None) -> None:
+    """Begin a new session that goes on from this one, which stays as it is."""
+    made = answered(lambda client: client.post(f"{_path(session)}/fork"), data_dir)
+    if as_json:
+        write_json(made)
+        return
+    screen = Screen(sys.stdout)
+    screen.line(f"{made['id']}  {made['title'] or 'no title'}")
+    screen.line(f"    go on: trustfloor chat --session {made['id']} '…'", "dim")
+
+
 @sessions.command("archive")
 def archive(session: Id, *, data_dir: DataDir = None) -> None:
     """Put a session away; nothing of it is deleted."""

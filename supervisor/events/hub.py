@@ -7,6 +7,8 @@ the queues, not copied.
 
 import asyncio
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from supervisor.ids import SessionId
 from supervisor.storage.event_rows import EventRecord
@@ -68,6 +70,17 @@ class Hub:
 
     def __init__(self) -> None:
         self._subscriptions: dict[SessionId, set[Subscription]] = {}
+        self._bells: set[asyncio.Event] = set()
+
+    @contextmanager
+    def ringing(self) -> Iterator[asyncio.Event]:
+        """A bell that is rung whenever anything is published, in whichever session."""
+        bell = asyncio.Event()
+        self._bells.add(bell)
+        try:
+            yield bell
+        finally:
+            self._bells.discard(bell)
 
     def attach(self, session_id: SessionId, subscription: Subscription) -> None:
         """From now on the subscription is offered the session's records."""
@@ -84,6 +97,8 @@ class Hub:
         """Offer a committed record to the session's readers."""
         for subscription in self._subscriptions.get(record.session_id, ()):
             subscription.offer(record)
+        for bell in self._bells:
+            bell.set()
 
     def readers(self, session_id: SessionId) -> int:
         """How many read the session live."""

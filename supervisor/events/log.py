@@ -23,10 +23,18 @@ from supervisor.events.size import LARGEST_EVENT, cut, is_light
 from supervisor.ids import SessionId, TurnId
 from supervisor.storage import event_rows, json_line
 from supervisor.storage.database import Database
-from supervisor.storage.event_rows import EventRecord, Extent, NewEvent, Retention
+from supervisor.storage.event_rows import (
+    EventRecord,
+    Extent,
+    NewEvent,
+    Numbered,
+    Numbers,
+    Retention,
+    Wanted,
+)
 from supervisor.storage.timestamp import SystemClock, to_text
 
-__all__ = ["EventLog", "EventRecord", "Retention", "is_terminal"]
+__all__ = ["EventLog", "EventRecord", "Retention", "Wanted", "is_terminal"]
 
 BATCH_EVENTS = 1000
 BATCH_BYTES = 1 << 20
@@ -110,6 +118,14 @@ class EventLog:
     async def last_seq(self, session_id: SessionId) -> int:
         """The number of the session's last event; 0 if there was none."""
         return (await self.extent(session_id)).last
+
+    async def numbers(self) -> Numbers:
+        """How far the numbers of all sessions' events go."""
+        return await event_rows.numbers(self._db)
+
+    async def over_all(self, wanted: Wanted) -> list[Numbered]:
+        """Stored events of all sessions by their number among all, in order."""
+        return await event_rows.over_all(self._db, wanted)
 
     async def first_seq(self, session_id: SessionId, turn_id: TurnId) -> int | None:
         """The number of the turn's first event; None if none of it is stored."""

@@ -5,7 +5,7 @@ as a `RuntimeEvent` or not at all, so that forging one of ours is a type error b
 attack. Field names on the wire are camelCase; the envelope is `seq`, `turn_id`, `ts`, `session_id`.
 """
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -358,3 +358,7 @@ SupervisorEvent = (
 """What only the supervisor says."""
 
 AnyEvent = Annotated[RuntimeEvent | SupervisorEvent, Field(discriminator="type")]
+EVENT_TYPES: Final = frozenset(
+    str(each.model_fields["type"].default) for each in get_args(RuntimeEvent | SupervisorEvent)
+)
+"""The names of all types of event."""

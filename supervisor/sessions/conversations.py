@@ -165,7 +165,10 @@ class Conversations:
     async def fork(self, session_id: SessionId) -> Session:
         """A new session that goes on from this one, at least as strict. Raises SessionNotFound."""
         parent = await self._stores.sessions.get_session(session_id)
-        return await fork(self._house.vault, self._stores.sessions, self._records, parent)
+        made = await fork(self._house.vault, self._stores.sessions, self._records, parent)
+        folders = await self._stores.contexts.get_session_contexts(parent.id)
+        await self._stores.contexts.set_session_contexts(made.id, folders)
+        return made
 
     async def delete(self, session_id: SessionId, *, with_transcript: bool) -> bool:
         """Delete a session for good: its row, events and grants; whether a transcript went too.

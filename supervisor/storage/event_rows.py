@@ -67,9 +67,11 @@ def append(
         records.append(
             EventRecord(event.session_id, event.turn_id, seq, event.type, event.ts, data)
         )
+    number = _numbers(cx, len(records))
     cx.executemany(
-        "INSERT INTO events (session_id, turn_id, seq, type, ts, data) VALUES (?, ?, ?, ?, ?, ?)",
-        records,
+        "INSERT INTO events (rowid, session_id, turn_id, seq, type, ts, data)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [(number + at, *record) for at, record in enumerate(records)],
     )
     pairs = sorted(zip(records, events, strict=True), key=lambda pair: pair[0].session_id)
     for session_id, of_session in groupby(pairs, key=lambda pair: pair[0].session_id):
@@ -80,6 +82,49 @@ def append(
         _prune_session(cx, session_id, retention.session_bytes)
     _prune_total(cx, retention.total_bytes)
     return records
+
+
+class Numbered(NamedTuple):
+    """A stored event with its number among those of all sessions."""
+
+    number: int
+    record: EventRecord
+
+
+class Numbers(NamedTuple):
+    """The last number given, and the last below which events may have been pruned."""
+
+    last: int
+    pruned: int
+
+
+async def numbers(db: Database) -> Numbers:
+    """How far the numbers of all sessions' events go."""
+    row = await db.row("SELECT last_number, pruned_number FROM event_totals")
+    return Numbers(0, 0) if row is None else Numbers(*row)
+
+
+class Wanted(NamedTuple):
+    """Events of these types, of all sessions or one, numbered above `after`, up to `through`."""
+
+    after: int
+    through: int
+    types: Sequence[str]
+    session_id: SessionId | None = None
+    limit: int = 500
+
+
+async def over_all(db: Database, wanted: Wanted) -> list[Numbered]:
+    """The events that are wanted, in the order of their numbers."""
+    marks = ", ".join("?" * len(wanted.types))
+    one = () if wanted.session_id is None else (wanted.session_id,)
+    of_session = " AND session_id = ?" * len(one)
+    rows = await db.rows(
+        "SELECT rowid, session_id, turn_id, seq, type, ts, data FROM events"  # noqa: S608 - marks
+        f" WHERE rowid > ? AND rowid <= ? AND type IN ({marks}){of_session} ORDER BY rowid LIMIT ?",
+        (wanted.after, wanted.through, *wanted.types, *one, wanted.limit),
+    )
+    return [Numbered(number, EventRecord(*rest)) for number, *rest in rows]
 
 
 async def extent(db: Database, session_id: SessionId) -> Extent:
@@ -170,6 +215,14 @@ def _last_seqs(cx: sqlite3.Connection, session_ids: set[SessionId]) -> dict[Sess
     return dict.fromkeys(session_ids, 0) | {row["session_id"]: row["last_seq"] for row in rows}
 
 
+def _numbers(cx: sqlite3.Connection, count: int) -> int:
+    """The first of so many numbers, which nobody else gets."""
+    (last,) = cx.execute(
+        "UPDATE event_totals SET last_number = last_number + ? RETURNING last_number", (count,)
+    ).fetchone()
+    return int(last) - count + 1
+
+
 def _count(cx: sqlite3.Connection, run: list[tuple[EventRecord, NewEvent]]) -> int:
     """Add a run of one turn's events to its range; the bytes added.
 
@@ -252,6 +305,11 @@ def _prune_total(cx: sqlite3.Connection, bound: int) -> None:
 
 def _drop(cx: sqlite3.Connection, turns: Sequence[sqlite3.Row]) -> bool:
     for turn in turns:
+        cx.execute(
+            "UPDATE event_totals SET pruned_number = max(pruned_number, coalesce((SELECT max(rowid)"
+            " FROM events WHERE session_id = ? AND seq BETWEEN ? AND ?), 0))",
+            (turn["session_id"], turn["first_seq"], turn["last_seq"]),
+        )
         cx.execute(
             "DELETE FROM events WHERE session_id = ? AND seq BETWEEN ? AND ?",
             (turn["session_id"], turn["first_seq"], turn["last_seq"]),

@@ -1,0 +1,119 @@
+"""What happens in all sessions: read page by page, or followed as it comes."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Final
+
+import orjson
+from fastapi import APIRouter, Header, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from supervisor.api.bodies import REFERENCE
+from supervisor.api.parts import Supervisor
+from supervisor.api.sessions import require_session
+from supervisor.api.sse import EventStream
+from supervisor.errors import InvalidRequest
+from supervisor.events.feed import MILESTONES, follow
+from supervisor.events.log import Wanted
+from supervisor.events.schema import EVENT_TYPES
+from supervisor.ids import SessionId
+
+router = APIRouter(prefix="/events", tags=["events"])
+
+MOST_EVENTS: Final = 500
+"""Events of a page."""
+_LARGEST: Final = 2**63 - 1
+
+_PAGE: Final[dict[int | str, dict[str, Any]]] = {
+    200: {
+        "description": "A page of events, and the number to ask on from",
+        "content": {
+            "application/json": {
+                "schema": {
+                    "type": "object",
+                    "required": ["events", "next"],
+                    "properties": {
+                        "events": {
+                            "type": "array",
+                            "items": {"$ref": REFERENCE.format(model="AnyEvent")},
+                        },
+                        "next": {"type": "integer", "description": "`after` of the next page"},
+                        "more": {"type": "boolean", "description": "Whether there is one yet"},
+                    },
+                }
+            }
+        },
+    }
+}
+_STREAM: Final[dict[int | str, dict[str, Any]]] = {
+    200: {
+        "description": "Events as they come; `id` is the number over all sessions",
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    }
+}
+
+Number = Annotated[int | None, Query(ge=0, le=_LARGEST)]
+Types = Annotated[
+    list[str] | None, Query(alias="type", description="Of these types only; may be repeated")
+]
+OfSession = Annotated[str | None, Query(alias="session", description="Of this session only")]
+
+
+@router.get("", response_class=Response, responses=_PAGE)
+async def list_events(
+    supervisor: Supervisor,
+    *,
+    after: Annotated[int, Query(ge=0, le=_LARGEST)] = 0,
+    limit: Annotated[int, Query(ge=1, le=MOST_EVENTS)] = 100,
+    types: Types = None,
+    session: OfSession = None,
+) -> Response:
+    """Stored events of all sessions in order, those with a number above `after`.
+
+    Left out, `type` means milestones: all but pieces of text, thinking, and results of tools.
+    """
+    wanted, found = _wanted(types), await _session(supervisor, session)
+    through = (await supervisor.log.numbers()).last
+    events = await supervisor.log.over_all(Wanted(after, through, wanted, found, limit))
+    more = len(events) == limit
+    last = events[-1].number if more else max(after, through)
+    listed = b",".join(each.record.data for each in events)
+    tail = orjson.dumps({"next": last, "more": more})[1:]
+    return Response(b'{"events":[%b],%b' % (listed, tail), media_type="application/json")
+
+
+@router.get("/stream", response_class=Response, responses=_STREAM)
+async def follow_events(  # noqa: PLR0913 - each is a part of the request
+    *,
+    request: Request,
+    supervisor: Supervisor,
+    after: Number = None,
+    types: Types = None,
+    session: OfSession = None,
+    last_event_id: Annotated[int | None, Header(ge=0, le=_LARGEST)] = None,
+) -> EventStream:
+    """The same as they come, from `Last-Event-ID` (or `after`) on; with neither, from now on."""
+    wanted, found = _wanted(types), await _session(supervisor, session)
+    start = after if last_event_id is None else last_event_id
+    return EventStream(
+        lambda: follow(supervisor.log, after=start, types=wanted, session_id=found),
+        heartbeat_seconds=request.app.state.heartbeat_seconds,
+        closing=request.app.state.closing,
+    )
+
+
+def _wanted(types: Sequence[str] | None) -> Sequence[str]:
+    if not types:
+        return MILESTONES
+    unknown = next((each for each in types if each not in EVENT_TYPES), None)
+    if unknown is not None:
+        raise InvalidRequest(
+            "there is no such type of event",
+            where="type",
+            remedy=f"use: {', '.join(sorted(EVENT_TYPES))}",
+        )
+    return types
+
+
+async def _session(supervisor: Supervisor, session: str | None) -> SessionId | None:
+    return None if session is None else (await require_session(supervisor, session)).id

@@ -1,0 +1,103 @@
+"""What happens in all sessions, in one order: milestones, without the words as they come.
+
+The numbers are those of the log over all sessions, so a reader that was away goes on where it was.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Final
+
+from supervisor.events.log import EventLog, EventRecord, Wanted
+from supervisor.events.replay import GAP
+from supervisor.events.schema import WarningEvent
+from supervisor.ids import SessionId, TurnId
+from supervisor.storage import json_line
+from supervisor.storage.timestamp import to_text
+
+MILESTONES: Final = (
+    "session", "isolation", "user_message", "model", "tool_use", "warning", "permission_request",
+    "permission_resolved", "permission_denied", "user_question", "done", "aborted", "error",
+)  # fmt: skip
+"""The types that are told where none are asked for: no piece of text, and no tool's result."""
+
+_PAUSE_SECONDS: Final = 0.05
+"""At most so often the log is read for one reader, however much is said in all sessions."""
+
+
+@asynccontextmanager
+async def follow(
+    log: EventLog,
+    *,
+    after: int | None,
+    types: Sequence[str] = MILESTONES,
+    session_id: SessionId | None = None,
+) -> AsyncIterator["Feed"]:
+    """Read on from that number (None: from now on) and then live, without end.
+
+    Where events may have been pruned that would be told, a `warning` with code `event_gap` says so.
+    """
+    with log.hub.ringing() as bell:
+        numbers = await log.numbers()
+        seen = numbers.last if after is None else after
+        yield Feed(log, bell, seen, types, session_id, missed=seen < numbers.pruned)
+
+
+class Feed:
+    """What `follow` gives: batches of records whose `seq` is the number over all sessions."""
+
+    ended: Final = False
+
+    def __init__(  # noqa: PLR0913 - what a reader is made of
+        self,
+        log: EventLog,
+        bell: asyncio.Event,
+        seen: int,
+        types: Sequence[str],
+        session_id: SessionId | None,
+        *,
+        missed: bool,
+    ) -> None:
+        self._log = log
+        self._bell = bell
+        self._seen = seen
+        self._types = types
+        self._session_id = session_id
+        self._missed = missed
+        self._bell.set()
+
+    async def batch(self, wait: float | None = None) -> list[EventRecord]:
+        """All records that are there, waiting up to `wait` seconds (None: for ever) for the first.
+
+        Empty when the time is over.
+        """
+        if self._missed:
+            self._missed = False
+            return [self._gap()]
+        deadline = None if wait is None else asyncio.get_running_loop().time() + wait
+        while True:
+            try:
+                async with asyncio.timeout_at(deadline):
+                    await self._bell.wait()
+            except TimeoutError:
+                return []
+            self._bell.clear()
+            if records := await self._read():
+                return records
+            await asyncio.sleep(_PAUSE_SECONDS)
+
+    async def _read(self) -> list[EventRecord]:
+        through = (await self._log.numbers()).last
+        wanted = Wanted(self._seen, through, self._types, self._session_id)
+        found = await self._log.over_all(wanted)
+        if len(found) > 0:
+            self._bell.set()  # there may be more
+        self._seen = found[-1].number if found else max(self._seen, through)
+        return [record._replace(seq=number) for number, record in found]
+
+    def _gap(self) -> EventRecord:
+        ts, turn_id, session_id = to_text(self._log.clock.now()), TurnId(""), SessionId("")
+        said = WarningEvent(code=GAP, message="some events from then on are no longer stored")
+        envelope = {"seq": 0, "turn_id": turn_id, "ts": ts, "session_id": session_id}
+        data = json_line.dump({**envelope, **said.model_dump(by_alias=True)})
+        return EventRecord(session_id, turn_id, self._seen, "warning", ts, data)
