@@ -41,6 +41,8 @@ class Denied:
     names_met: Counter[Inode] = field(default_factory=Counter)
     """How many names of each hard-linked file were met."""
     too_deep: int = 0
+    led_to: set[str] = field(default_factory=set)
+    """Absolute, resolved paths that denied links lead to, on the vault's device."""
 
     def note_entry(
         self, fd: int, name: str, found: os.stat_result, above: Collection[Inode], depth: int
@@ -113,7 +115,9 @@ class Denied:
                 return
             if stat.S_ISREG(found.st_mode):
                 self.inodes.add(inode)
+                self.led_to.add(os.path.realpath(f"/proc/self/fd/{fd}/{name}"))
             elif stat.S_ISDIR(found.st_mode) and inode not in self.not_entered:
                 self.inodes.add(inode)
+                self.led_to.add(os.path.realpath(f"/proc/self/fd/{fd}/{name}"))
                 with opened_folder(name, fd, follow=True) as inner:
                     self.note_below(inner, 0, above, [MAX_ELSEWHERE])

@@ -8,6 +8,7 @@ agent waits for a person's answer while the host does its part.
 import asyncio
 import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -127,6 +128,53 @@ async def test_everyday_changes_end_no_turn_and_lay_nothing_open() -> None:
         await grant(turn)
         assert turn.end["type"] == "done", turn.end
         assert "oat milk, again" in turn.results()[0]
+        assert CANARY not in repr(turn.events)
+
+
+BUILD = """
+import os, shutil
+for round in range(3):
+    for folder in range(30):
+        os.makedirs(f'build/{round}/{folder}')
+        for n in range(40):
+            place = f'build/{round}/{folder}/{n}'
+            open(place + '.part', 'w').close()
+            os.rename(place + '.part', place + '.o')
+    os.rename(f'build/{round}', f'build/done-{round}')
+    os.rename('build', 'out')
+    os.rename('out', 'build')
+shutil.rmtree('build/done-0')
+print('built')
+"""
+
+
+async def test_a_busy_build_and_git_on_the_host_end_no_turn() -> None:
+    def git(vault: Path, *words: str) -> None:
+        who = ("-c", "user.name=a", "-c", "user.email=a@b")
+        subprocess.run(["git", "-C", vault, *who, *words], check=True, capture_output=True)
+
+    def filled(vault: Path) -> None:
+        fill(vault)
+        (vault / "build.py").write_text(BUILD)
+        git(vault, "init", "-q", "-b", "main", ".")
+        git(vault, "add", "notes", "build.py")
+        git(vault, "commit", "-qm", "one")
+
+    def at_the_host(vault: Path) -> None:
+        (vault / "notes" / "today.md").write_text("Buy oat milk and bread.\n")
+        git(vault, "switch", "-qc", "side")
+        git(vault, "commit", "-qam", "two")
+        git(vault, "switch", "-q", "main")
+        git(vault, "merge", "-q", "side")
+        git(vault, "stash", "list")
+        git(vault, "gc", "-q")
+
+    async with a_house(fill=filled) as house:
+        turn = await asked(house, "python3 build.py", "sh look.sh")
+        await asyncio.gather(grant(turn), asyncio.to_thread(at_the_host, house.vault))
+        await grant(turn)
+        assert turn.end["type"] == "done", turn.end
+        assert turn.results()[0] == "built"
         assert CANARY not in repr(turn.events)
 
 

@@ -143,6 +143,7 @@ async def open_cage(order: CageOrder, confines: Confines) -> AsyncIterator[Cage]
                 stack.close()
                 with ended_at_once(process.pid, watch):
                     receipt = await _measured(process, demands, watch)
+                    await asyncio.to_thread(watch.masked)
                     took = int((time.perf_counter() - began) * 1000)
                     yield Cage(
                         await _let_go(process, watch),

@@ -15,6 +15,8 @@ from typing import Final, NamedTuple
 from supervisor.policy.deny_list import DenyList
 from supervisor.runtimes.denied_inodes import MAX_DEPTH, Denied, inode_of
 from supervisor.runtimes.inode import Inode
+from supervisor.runtimes.local.led_links import Led, below, leads_to
+from supervisor.runtimes.local.mask_places import Over
 from supervisor.runtimes.mounts import mount_points_below
 from supervisor.runtimes.quiet_open import opened_folder, raise_shortage, trouble_with_one
 from supervisor.storage.place import DATABASE
@@ -50,17 +52,6 @@ class Record(NamedTuple):
     link: str | None
 
 
-class Under(NamedTuple):
-    """A file or folder that something was put over: where, how many names it had, and what.
-
-    `hides` is True for a mask, False for what is shown and can't be written.
-    """
-
-    path: str
-    names: int
-    hides: bool
-
-
 @dataclass
 class VaultScan:
     """What was found. Paths are relative to the vault; `covers` says whether each is a folder.
@@ -73,8 +64,9 @@ class VaultScan:
     read_only: set[str] = field(default_factory=set)
     own_folders: set[str] = field(default_factory=set)
     records: list[Record] | None = None
-    under: dict[Inode, Under] = field(default_factory=dict)
+    over: dict[str, Over] = field(default_factory=dict)
     """What lies under the covers, and what was made read-only."""
+    links: list[Led] = field(default_factory=list)
     mounts: frozenset[str] = frozenset()
 
 
@@ -102,7 +94,6 @@ class _Scanner:
         self._root = inode_of(os.fstat(fd))
         self._own = _inodes(rules.own)
         self._steering = _inodes(rules.steering)
-        self._links: list[tuple[str, bool]] = []
         self._names: dict[Inode, list[str]] = {}
         self._counts: dict[Inode, int] = {}
         self._found = VaultScan(
@@ -151,6 +142,7 @@ class _Scanner:
         found, rules = self._found, self._rules
         if inode in self._own:
             found.own_folders.add(relative)
+            found.over[relative] = Over(inode, hides=True)
             found.denied.note_entry(at.fd, name, seen, at.above, at.depth)
         elif rules.hidden.match_entry(name, relative) is not None:
             found.denied.note_entry(at.fd, name, seen, at.above, at.depth)
@@ -169,20 +161,17 @@ class _Scanner:
 
     def _cover(self, relative: str, seen: os.stat_result) -> None:
         if stat.S_ISLNK(seen.st_mode):
-            self._links.append((relative, True))
+            self._found.links.append(Led(relative, hides=True))
             return
         self._found.covers[relative] = stat.S_ISDIR(seen.st_mode)
-        self._note_under(relative, seen, hides=True)
+        self._found.over[relative] = Over(inode_of(seen), hides=True)
 
     def _protect(self, relative: str, seen: os.stat_result) -> None:
         if stat.S_ISLNK(seen.st_mode):
-            self._links.append((relative, False))
+            self._found.links.append(Led(relative, hides=False))
         else:
             self._found.read_only.add(relative)
-            self._note_under(relative, seen, hides=False)
-
-    def _note_under(self, relative: str, seen: os.stat_result, *, hides: bool) -> None:
-        self._found.under[inode_of(seen)] = Under(relative, seen.st_nlink, hides)
+            self._found.over.setdefault(relative, Over(inode_of(seen), hides=False))
 
     def _go_in(self, at: _Place, name: str, seen: os.stat_result) -> None:
         relative = at.prefix + name
@@ -202,17 +191,21 @@ class _Scanner:
 
     def _follow_links(self) -> None:
         """A denied name that is a link denies what it leads to; a protected one protects it."""
-        for relative, hides in self._links:
-            target = os.path.realpath(self._vault / relative)
-            within = os.path.relpath(target, self._vault)
-            if within == "." or within.startswith("../") or relative.startswith(within + "/"):
+        for link in tuple(self._found.links):
+            within = leads_to(self._vault, link.path)
+            if within is None:
                 continue
             with trouble_with_one():
-                seen = os.stat(target)  # noqa: PTH116  (realpath gave a text)
-                if hides:
+                seen = os.lstat(self._vault / within)
+                if link.hides:
                     self._cover(within, seen)
                 else:
                     self._protect(within, seen)
+        for target in self._found.denied.led_to:  # by links in a hidden folder, which stay there
+            within = below(self._vault, target)
+            if within is not None:
+                with trouble_with_one():
+                    self._cover(within, os.lstat(target))
 
     def _cover_other_names(self) -> None:
         """Hide denied files under all their names, and files whose other names weren't met."""
@@ -222,7 +215,7 @@ class _Scanner:
             if inode in denied.inodes or unmet:
                 for name in names:
                     self._found.covers.setdefault(name, False)
-                    self._found.under[inode] = Under(name, self._counts[inode], hides=True)
+                    self._found.over[name] = Over(inode, hides=True)
 
 
 def _inodes(paths: Collection[Path]) -> set[Inode]:

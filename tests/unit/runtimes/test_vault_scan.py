@@ -9,6 +9,7 @@ import pytest
 
 from supervisor.policy.builtin import PROTECTED
 from supervisor.policy.deny_list import DenyList, DenyRule
+from supervisor.runtimes.local import vault_changes
 from supervisor.runtimes.local.vault_scan import Record, VaultRules, VaultScan, scan_vault
 from supervisor.runtimes.local.vault_watch import VaultWatch
 
@@ -51,6 +52,15 @@ def test_what_a_denied_link_leads_to_is_covered(vault: Path) -> None:
     (vault / "id_rsa").symlink_to("/etc/hostname")  # isn't in the cage anyway
     (vault / "notes" / "id_rsa").symlink_to("..")  # the vault itself stays
     assert scanned(vault).covers == {".env": False, "notes/a.md": False}
+
+
+def test_what_a_link_in_a_denied_folder_leads_to_is_covered(vault: Path) -> None:
+    (vault / ".ssh").mkdir()
+    (vault / ".ssh" / "config").symlink_to("../notes/a.md")
+    (vault / ".ssh" / "up").symlink_to("..")  # the vault itself stays
+    (vault / "notes" / "link").symlink_to("b.md")  # the control: not denied
+    (vault / "notes" / "b.md").write_text("b")
+    assert scanned(vault).covers == {".env": False, ".ssh": True, "notes/a.md": False}
 
 
 def test_what_steers_agents_is_read_only_with_denied_files_in_it_covered(vault: Path) -> None:
@@ -106,6 +116,7 @@ class Watched:
         self._ended = threading.Event()
         self.watch.on_breach(self._ended.set)
         self.watch.begin()
+        self.watch.masked()
 
     def said(self) -> str:
         assert self._ended.wait(A_WHILE)
@@ -184,4 +195,59 @@ def test_a_folder_that_left_the_vault_is_watched_no_more(vault: Path) -> None:
         (vault / "last.mcp" / ".env").write_text("x")
         assert "last.mcp/.env" in watched.said()
     finally:
+        watched.watch.end()
+
+
+def test_a_mask_that_was_moved_with_its_folder_falls_off_at_the_next_save_there(
+    vault: Path,
+) -> None:
+    (vault / "keys").mkdir()
+    os.link(vault / ".env", vault / "keys" / "plain.md")
+    watched = Watched(vault)
+    try:
+        (vault / "keys").rename(vault / "moved")
+        put(vault / "new")
+        (vault / "new").replace(vault / "moved" / "plain.md")
+        assert "moved/plain.md took the place of a masked file" in watched.said()
+    finally:
+        watched.watch.end()
+
+
+def test_a_watch_that_falls_behind_ends_the_turn(
+    vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = Watched(vault)
+    try:
+        put(vault / "notes" / "b.md")
+        watched.watch.masked()  # the control: all was judged, and nothing said
+        monkeypatch.setattr(vault_changes, "MOST_BEHIND", -1.0)
+        put(vault / "notes" / "c.md")
+        assert "more was changed in the vault at once than can be followed" in watched.said()
+    finally:
+        watched.watch.end()
+
+
+def test_a_bare_name_of_a_denied_file_does_not_escape_in_a_folder_that_is_moved_about(
+    vault: Path,
+) -> None:
+    work, elsewhere = vault / "work", vault / "elsewhere"
+    work.mkdir()
+    inside = os.open(work, os.O_RDONLY | os.O_DIRECTORY)
+    watched = Watched(vault)
+    stop = threading.Event()
+
+    def move() -> None:
+        while not stop.is_set():
+            work.rename(elsewhere)
+            elsewhere.rename(work)
+
+    mover = threading.Thread(target=move)
+    mover.start()
+    try:
+        os.link(vault / ".env", "plain.md", dst_dir_fd=inside)
+        assert watched.said()  # what it says depends on where it was met
+    finally:
+        stop.set()
+        mover.join()
+        os.close(inside)
         watched.watch.end()
