@@ -12,7 +12,8 @@ def mount_points_below(vault: str) -> frozenset[str]:
     """
     prefix = os.fsencode(vault.rstrip("/") + "/")
     below: set[str] = set()
-    for line in Path("/proc/self/mountinfo").read_bytes().splitlines():
+    # Not by `splitlines`: a carriage return in a name is written as it is.
+    for line in Path("/proc/self/mountinfo").read_bytes().rstrip(b"\n").split(b"\n"):
         point = _unescape(line.split(b" ")[4])
         if point.startswith(prefix) and point != prefix:
             below.add(os.fsdecode(point[len(prefix) :]))

@@ -117,6 +117,62 @@ def strays() -> int:
     return found
 
 
+SET_IDS = """
+import ctypes, os
+def tried(name, act):
+    try:
+        act()
+    except OSError as error:
+        print(name, error.strerror)
+libc = ctypes.CDLL(None, use_errno=True)
+def raw(*words):
+    if libc.syscall(*words) < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+open('by-chmod', 'w').close()
+os.chmod('by-chmod', 0o755)
+tried('chmod', lambda: os.chmod('by-chmod', 0o4755))
+open('by-fchmod', 'w').close()
+tried('fchmod', lambda: os.chmod(os.open('by-fchmod', os.O_RDONLY), 0o2755))
+tried('open', lambda: os.open('by-open', os.O_CREAT | os.O_WRONLY, 0o6755))
+tried('mknod', lambda: os.mknod('by-mknod', 0o104755))
+open('by-fchmodat2', 'w').close()
+tried('fchmodat2', lambda: raw(452, -100, b'by-fchmodat2', 0o4755, 0))
+print('tried')
+"""
+
+
+@pytest.mark.parametrize("level", [TrustLevel.VAULT, FULL])
+async def test_no_file_that_runs_as_its_owner_is_left_in_the_vault(level: TrustLevel) -> None:
+    """The control is `full`, where the same script makes them."""
+    async with a_house(fill=with_script("ids.py", SET_IDS)) as house:
+        turn = await run(house, "python3 ids.py", level=level)
+        assert "tried" in turn.results()[0]
+        made = [path for path in house.vault.glob("by-*") if path.stat().st_mode & 0o6000]
+        assert (made == []) is (level is TrustLevel.VAULT), made
+        assert (house.vault / "by-chmod").stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize(
+    "name", [b"a\rb", b"a\x0bb", b"a\nb", b"a\xffb", b"a\x1cb", "a\u2028b".encode()]
+)
+async def test_masks_hold_under_names_that_formats_trip_over(name: bytes) -> None:
+    def filled(vault: Path) -> None:
+        folder = Path(os.fsdecode(os.fsencode(vault) + b"/" + name))
+        folder.mkdir()
+        (folder / ".env").write_text(f"{CANARY}-1\n")
+        (folder / ".mcp.json").write_text("as it was\n")
+        look = 'head -c 3 */.[e]nv; for f in */.mcp.json; do echo x > "$f"; done; echo searched\n'
+        (vault / "odd.sh").write_text(look)
+
+    async with a_house(fill=filled) as house:
+        turn = await run(house, "sh odd.sh 2>&1")
+        assert turn.end["type"] == "done", turn.end
+        assert "searched" in turn.results()[0]
+        assert CANARY not in repr(turn.events)
+        (steering,) = house.vault.glob("*/.mcp.json")
+        assert steering.read_text() == "as it was\n"
+
+
 CONNECT = (
     "import socket; s = socket.socket(socket.AF_UNIX); s.connect(chr(0) + '{name}'); print('in')\n"
 )

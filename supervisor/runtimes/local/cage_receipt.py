@@ -26,6 +26,7 @@ FORBIDDEN_ACTS: Final[Mapping[str, frozenset[str]]] = {
     "unmount": _REFUSED,
     "change root": _REFUSED,
     "make a device": _REFUSED,
+    "make a setuid file": frozenset({"EPERM"}),
     "make a user namespace": _REFUSED | {"ENOSPC"},
     "open a raw socket": _REFUSED,
     "open a hypervisor socket": frozenset({"EAFNOSUPPORT"}),

@@ -197,7 +197,8 @@ def _interfaces() -> "list[str]":
 
 def _writable_mounts() -> "list[str]":
     """Where something is mounted that can be written: proc_pid_mountinfo(5)."""
-    fields = [line.split(" ") for line in _text("/proc/self/mountinfo").splitlines()]
+    lines = _text("/proc/self/mountinfo").rstrip("\n").split("\n")  # a place may hold a form feed
+    fields = [line.split(" ") for line in lines]
     return sorted({each[4] for each in fields if "ro" not in each[5].split(",")})
 
 
@@ -216,6 +217,12 @@ def _call(name: str, *arguments: object) -> None:
         raise OSError(ctypes.get_errno(), name)
 
 
+def _make_setuid() -> None:
+    path = "/tmp/" + _PROBE  # noqa: S108
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o4700))
+    os.unlink(path)  # noqa: PTH108
+
+
 def _make_device() -> None:
     os.mknod("/tmp/" + _PROBE, 0o600 | 0o020000, os.makedev(1, 3))  # noqa: S108
 
@@ -230,6 +237,7 @@ FORBIDDEN: "dict[str, Callable[[], object]]" = {
     "unmount": lambda: _call("umount2", b"/tmp", 2),
     "change root": lambda: os.chroot("/tmp"),  # noqa: S108
     "make a device": _make_device,
+    "make a setuid file": _make_setuid,
     "make a user namespace": lambda: _call("unshare", _NEW_USER),
     "open a raw socket": lambda: _socket.socket(_socket.AF_INET, _socket.SOCK_RAW, 1),
     "open a hypervisor socket": lambda: _socket.socket(_AF_VSOCK, _socket.SOCK_STREAM),

@@ -133,6 +133,7 @@ def test_the_command_line_in_the_cage_names_no_place_of_the_vault() -> None:
         (435, 0, errno.ENOSYS),  # clone3: libraries fall back to clone
         (250, 0, errno.ENOSYS),  # keyctl
         (321, 0, errno.ENOSYS),  # bpf
+        (437, 0, errno.ENOSYS),  # openat2: libraries fall back to openat
         (0, 0, "allow"),  # read
         (0x40000000 + 41, 1, errno.ENOSYS),  # x32
     ],
@@ -143,9 +144,35 @@ def test_the_filter_refuses_ways_out_and_nothing_else(
     assert verdict(program("x86_64"), call, argument) == answer
 
 
-def verdict(code: bytes, call: int, argument: int) -> int | str:
+@pytest.mark.parametrize(
+    ("call", "arguments", "answer"),
+    [
+        (90, (0, 0o4755), errno.EPERM),  # chmod
+        (90, (0, 0o1777), "allow"),
+        (91, (3, 0o2755), errno.EPERM),  # fchmod
+        (268, (3, 0, 0o6755), errno.EPERM),  # fchmodat
+        (268, (3, 0, 0o755), "allow"),
+        (452, (3, 0, 0o4755), errno.EPERM),  # fchmodat2
+        (133, (0, 0o104755), errno.EPERM),  # mknod
+        (259, (3, 0, 0o104755), errno.EPERM),  # mknodat
+        (85, (0, 0o4755), errno.EPERM),  # creat
+        (2, (0, 0o102, 0o4755), errno.EPERM),  # open(O_RDWR | O_CREAT)
+        (2, (0, 0o102, 0o755), "allow"),
+        (2, (0, 0o2, 0o4755), "allow"),  # it makes nothing, and reads no mode
+        (257, (3, 0, 0o20200002, 0o2755), errno.EPERM),  # openat(O_TMPFILE)
+        (257, (3, 0, 0o102, 0o644), "allow"),
+    ],
+)
+def test_the_filter_lets_no_file_be_made_that_runs_as_its_owner(
+    call: int, arguments: tuple[int, ...], answer: int | str
+) -> None:
+    assert verdict(program("x86_64"), call, *arguments) == answer
+
+
+def verdict(code: bytes, call: int, *arguments: int) -> int | str:
     """Run the filter as the kernel would, for x86-64."""
-    memory = {0: call, 4: 0xC000003E, 16: argument}
+    given = {16 + 8 * number: argument for number, argument in enumerate(arguments)}
+    memory = {0: call, 4: 0xC000003E, **given}
     steps = list(struct.iter_unpack("=HBBI", code))
     at_step = value = 0
     while True:
