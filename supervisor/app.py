@@ -4,7 +4,8 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Mapping
+import threading
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -37,6 +38,7 @@ from supervisor.gateway.scripted_model import serve_scripted
 from supervisor.imports.importer import Imports
 from supervisor.observability.audit import AuditLog
 from supervisor.observability.health import Readiness
+from supervisor.policy.deny_list import DenyList
 from supervisor.premises import Places, prepare
 from supervisor.readiness import checks, database_check, require_allowed_model
 from supervisor.runtimes.container.engine import Engine
@@ -48,6 +50,9 @@ from supervisor.runtimes.local.availability import vault_cage_available
 from supervisor.runtimes.local.cage import Confines
 from supervisor.runtimes.local.checks import bundled_cli
 from supervisor.runtimes.local.runtime import LocalRuntime, LocalTerms
+from supervisor.runtimes.visible import VisibleFile
+from supervisor.search.finding import Finding
+from supervisor.search.index import Index
 from supervisor.sessions.conversations import Conversations
 from supervisor.sessions.house import GateTerms, House, Stores, TurnGate
 from supervisor.sessions.lane import Lanes
@@ -57,6 +62,7 @@ from supervisor.storage.contexts import ContextStore
 from supervisor.storage.database import Database
 from supervisor.storage.grants import GrantStore
 from supervisor.storage.identity import token_of
+from supervisor.storage.index_rows import IndexRows
 from supervisor.storage.place import database_place
 from supervisor.storage.sessions import SessionStore
 from supervisor.storage.tags import TagStore
@@ -153,6 +159,9 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
                 confined=terms.level is not TrustLevel.VAULT or vault_cage_available().works,
             )
 
+        index = await stack.enter_async_context(
+            _index(settings, database, machinery, lambda: policy.current.hidden)
+        )
         agents = AgentFiles(settings.vault)
         house = House(
             vault=settings.vault,
@@ -168,6 +177,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             record=audit.append,
             void_grants=grants.void_session,
             sweep=sweeper.sweep_after_turn,
+            ended=index.turn_ended,
         )
         conversations = await stack.enter_async_context(
             Conversations(house=house, stores=stores, log=log, lanes=machinery.lanes)
@@ -194,6 +204,8 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
                 (stores.sessions, stores.workspaces),
                 SystemClock(),
             ),
+            search=Finding(database.path, settings.vault, index, lambda: policy.current.hidden),
+            index=index,
             token=SecretStr(token),
             conversations=conversations,
             log=log,
@@ -208,6 +220,17 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             policy=policy,
             readiness=ready,
         )
+
+
+def _index(
+    settings: Settings, database: Database, machinery: _Machinery, hidden: Callable[[], DenyList]
+) -> Index:
+    """The keeper of the search index, which sees of the vault what a sandbox would."""
+
+    def look(deny_list: DenyList, stop: threading.Event) -> Iterable[VisibleFile]:
+        return machinery.views.visible(settings.vault, deny_list, machinery.places.own, stop)
+
+    return Index(IndexRows(database), settings.vault, look=look, hidden=hidden, home=Path.home())
 
 
 async def _warn_without_sandbox(engine: Engine, image: str) -> None:

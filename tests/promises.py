@@ -81,6 +81,7 @@ INVARIANTS: Final = (
             "security/test_inv_08_deny_beats_all.py",
             "security/test_inv_08_deny_beats_a_yes.py",
             "security/test_inv_08_hidden_in_a_glob.py",
+            "security/test_inv_08_search.py",
             "integration/test_every_tool_passes_the_gate.py",
         ),
     ),

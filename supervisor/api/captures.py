@@ -100,6 +100,7 @@ async def upload(request: Request, response: Response, supervisor: Supervisor) -
         captured_at=body.timestamp,
     )
     capture, is_new = await asyncio.to_thread(supervisor.captures.put, given)
+    supervisor.index.changed()
     if not is_new:
         response.status_code = HTTPStatus.OK
     return _view(capture)

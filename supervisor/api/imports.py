@@ -61,6 +61,7 @@ async def import_conversations(request: Request, supervisor: Supervisor) -> Impo
     outcome = await supervisor.imports.take_in(
         body.filename, content, workspace=body.workspace, level=body.trust_level
     )
+    supervisor.index.changed()
     return _view(outcome)
 
 

@@ -22,6 +22,8 @@ from supervisor.gate.policy_files import PolicySource
 from supervisor.ids import SessionId
 from supervisor.imports.importer import Imports
 from supervisor.observability.health import Readiness
+from supervisor.search.finding import Finding
+from supervisor.search.index import Index
 from supervisor.sessions.records import MessageRequest, TurnStarted
 from supervisor.settings import Settings
 from supervisor.storage.contexts import ContextStore
@@ -96,6 +98,8 @@ class Parts:
     policy: PolicySource
     captures: Captures
     imports: Imports
+    search: Finding
+    index: Index
     agents: Callable[[], Agents]
     """Reads the vault's agent files; blocks."""
     readiness: Callable[[], Awaitable[Readiness]]

@@ -132,6 +132,7 @@ async def change_session(
         for tag in wanted - held:
             await supervisor.tags.add_tag(row.id, tag)
     row = await supervisor.sessions.update_session(row.id, SessionUpdate(**given))
+    supervisor.index.changed()
     return SessionView(**_of(row, set(supervisor.conversations.active())))
 
 
@@ -143,6 +144,7 @@ async def fork_session(session_id: str, supervisor: Supervisor) -> SessionView:
     """
     row = await require_session(supervisor, session_id)
     made = await supervisor.conversations.fork(row.id)
+    supervisor.index.turn_ended(made.id)
     return SessionView(**_of(made, set(supervisor.conversations.active())))
 
 
@@ -172,6 +174,7 @@ async def delete_session(
     """
     row = await require_session(supervisor, session_id)
     gone = await supervisor.conversations.delete(row.id, with_transcript=transcript)
+    supervisor.index.changed(deleted=True)
     return DeletedView(id=row.id, transcript_deleted=gone)
 
 

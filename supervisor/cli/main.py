@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "grants": "supervisor.cli.grants",
     "agents": "supervisor.cli.agents",
     "captures": "supervisor.cli.captures",
+    "search": "supervisor.cli.search:search",
     "import": "supervisor.cli.imports:import_conversations",
 }
 """Each command and the module that has it, under the command's name."""

@@ -84,6 +84,7 @@ class Course:
             await self._close(lane, words, unsaid)
             _note_end(plan, words, time.monotonic() - started)
             await self._house.sweep()
+            self._house.ended(plan.run.session_id)
 
     async def _book(self, plan: TurnPlan, heard: Heard, *, answered: bool) -> Session:
         spent = heard.spending

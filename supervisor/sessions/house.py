@@ -60,6 +60,10 @@ class Stores:
     contexts: ContextStore
 
 
+def _nobody(_: SessionId) -> None:
+    """Nobody is told."""
+
+
 @dataclass(frozen=True, slots=True)
 class House:
     """The terms of this supervisor that hold for every turn. Seconds are wall-clock."""
@@ -82,3 +86,5 @@ class House:
     """Ends a session's grants, and says why."""
     sweep: Callable[[], Awaitable[object]]
     """Removes what is ours and in use by no turn; called after each one. Never raises."""
+    ended: Callable[[SessionId], None] = _nobody
+    """Told after each turn which session it was of. Never raises."""

@@ -26,11 +26,21 @@ LONGEST_CHUNK: Final = 100_000
 """Characters."""
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,62}\Z")
+_TOO_LARGE: Final = 2**31
+# Those below 0 belong to a change that isn't finished (`index_rows.py`).
+_SELECT: Final = (
+    "SELECT id, content_id, content_type, field, chunk_index, chunk_text, embedding, created_at,"
+    " title, heading, position FROM chunks WHERE chunk_index >= 0"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewChunk:
-    """One piece of a text. `embedding` is a vector's bytes, as whoever made it reads them."""
+    """One piece of a text. `embedding` is a vector's bytes, as whoever made it reads them.
+
+    `title` is the content's, `heading` what the piece stands under, and `position` the message or
+    the line that it begins with, from 1; 0: none is known.
+    """
 
     content_id: str
     content_type: str
@@ -38,6 +48,9 @@ class NewChunk:
     chunk_text: str
     field: str = "content"
     embedding: bytes | None = None
+    title: str = ""
+    heading: str = ""
+    position: int = 0
 
     @property
     def id(self) -> str:
@@ -57,6 +70,9 @@ class Chunk:
     chunk_text: str
     embedding: bytes | None
     created_at: datetime
+    title: str
+    heading: str
+    position: int
 
 
 class ChunkStore:
@@ -85,7 +101,7 @@ class ChunkStore:
         """The pieces of one content in their order; of one field, or of all."""
         named = "" if field is None else " AND field = ?"
         rows = await self._db.rows(
-            f"SELECT * FROM chunks WHERE content_id = ?{named} ORDER BY field, chunk_index",  # noqa: S608
+            f"{_SELECT} AND content_id = ?{named} ORDER BY field, chunk_index",
             (content_id,) if field is None else (content_id, field),
         )
         return _readable(rows)
@@ -114,8 +130,7 @@ class ChunkStore:
                 f" AND tag IN ({', '.join('?' * len(words))}))"
             )
             parameters += words
-        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        sql = f"SELECT * FROM chunks{where} ORDER BY rowid DESC LIMIT ?"  # noqa: S608 - constants
+        sql = f"{' AND '.join([_SELECT, *conditions])} ORDER BY number DESC LIMIT ?"
         return _readable(await self._db.rows(sql, (*parameters, max(0, limit))))
 
 
@@ -126,18 +141,24 @@ def require_chunk(chunk: NewChunk) -> None:
     for field, value in (("content_type", chunk.content_type), ("field", chunk.field)):
         if _NAME.match(value) is None:
             raise InvalidRequest(f"{value[:100]!r} is no plain name", where=field)
-    if not 0 <= chunk.chunk_index < 2**31:
-        raise InvalidRequest("the index of a chunk is a number from 0", where="chunk_index")
+    for field, value in (("title", chunk.title), ("heading", chunk.heading)):
+        if value:
+            require_text(value, field, most=LONGEST_CHUNK)
+    for field, number in (("chunk_index", chunk.chunk_index), ("position", chunk.position)):
+        if not 0 <= number < _TOO_LARGE:
+            raise InvalidRequest("this is no number from 0", where=field)
 
 
 def put_chunk(cx: sqlite3.Connection, chunk: NewChunk, now: str) -> None:
     """Store the piece in the caller's transaction."""
     cx.execute(
         "INSERT INTO chunks (id, content_id, content_type, field, chunk_index, chunk_text,"
-        " embedding, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        " embedding, created_at, title, heading, position)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (content_id, field, chunk_index) DO UPDATE SET id = excluded.id,"
         " content_type = excluded.content_type, chunk_text = excluded.chunk_text,"
-        " embedding = excluded.embedding, created_at = excluded.created_at",
+        " embedding = excluded.embedding, created_at = excluded.created_at,"
+        " title = excluded.title, heading = excluded.heading, position = excluded.position",
         (
             chunk.id,
             chunk.content_id,
@@ -147,6 +168,9 @@ def put_chunk(cx: sqlite3.Connection, chunk: NewChunk, now: str) -> None:
             chunk.chunk_text,
             chunk.embedding,
             now,
+            chunk.title,
+            chunk.heading,
+            chunk.position,
         ),
     )
 
@@ -175,4 +199,7 @@ _KINDS: Final[Mapping[str, Any]] = {
     "chunk_text": str,
     "chunk_index": int,
     "embedding": bytes | None,
+    "title": str,
+    "heading": str,
+    "position": int,
 }

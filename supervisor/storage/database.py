@@ -38,6 +38,10 @@ _PATIENCE_STEP_MS = 250
 _PAGE_SIZES: dict[Schema, int] = {"sessions": 4096, "events": 16384}
 """Events reach 64 KB and more: larger pages, shorter chains of them."""
 
+# The schema is known to be ours by now, and its triggers write an index of words, which SQLite
+# before 3.44 lets only a trusted schema do.
+_TRIGGERS_MAY = "PRAGMA trusted_schema = ON"
+
 _REMEDIES = {
     sqlite3.SQLITE_FULL: "the disk is full: free some space",
     sqlite3.SQLITE_IOERR: "the disk reports errors: check the file system and the free space",
@@ -57,6 +61,7 @@ class HardenedConnection(sqlite3.Connection):
         self.text_factory = partial(str, encoding="utf-8", errors="replace")
         self.execute("PRAGMA trusted_schema = OFF")
         self.execute("PRAGMA cell_size_check = ON")
+        self.execute("PRAGMA secure_delete = ON")  # what is deleted is gone from the file as well
         defensive = getattr(sqlite3, "SQLITE_DBCONFIG_DEFENSIVE", None)
         if defensive is not None:  # Python 3.12 and later
             getattr(self, "setconfig")(defensive, True)  # noqa: B009  (unknown to 3.11's types)
@@ -199,6 +204,7 @@ class Database:
             self._unit_connection.row_factory = sqlite3.Row
             self._unit_connection.execute("PRAGMA foreign_keys = ON")
             self._unit_connection.execute("PRAGMA synchronous = NORMAL")
+            self._unit_connection.execute(_TRIGGERS_MAY)
         cx = self._unit_connection
         cx.execute(f"PRAGMA busy_timeout = {patience}")
         cx.execute("BEGIN IMMEDIATE")
@@ -237,6 +243,8 @@ class Database:
             await connection.execute("PRAGMA synchronous = NORMAL")
             if role == "reader":
                 await connection.execute("PRAGMA query_only = ON")
+            else:
+                await connection.execute(_TRIGGERS_MAY)
             yield connection
 
 

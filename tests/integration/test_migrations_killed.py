@@ -34,6 +34,11 @@ def our_database(path: Path, version: int) -> None:
             INSERT INTO turns SELECT 'turn ' || id, id, 'done', '', '', 'full', NULL FROM sessions;
             COMMIT;
         """)
+        if version >= 15:
+            cx.execute(
+                "INSERT INTO chunks SELECT 'chunk:' || id || ':content:0', id, 'session',"
+                " 'content', 0, 'words of ' || id, NULL, '' FROM sessions"
+            )
 
 
 def killed_everywhere(source: Path, folder: Path) -> int:
@@ -70,7 +75,7 @@ def sound_rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
     return rows_of(path)
 
 
-@pytest.mark.parametrize("start", [0, 8, 13])
+@pytest.mark.parametrize("start", [0, 8, 13, 15])
 def test_a_start_killed_after_any_statement_leaves_a_database_that_opens_with_every_row(
     folder_in_memory: Path, start: int
 ) -> None:

@@ -38,11 +38,15 @@ from supervisor.ids import SessionId, TurnId, new_session_id, new_turn_id
 from supervisor.imports.importer import Imports
 from supervisor.observability.audit import AuditLog
 from supervisor.observability.health import Check, Readiness
+from supervisor.runtimes.container.vault_view import VaultViews
+from supervisor.search.finding import Finding
+from supervisor.search.index import Index
 from supervisor.sessions.records import MessageRequest, TurnStarted
 from supervisor.settings import Settings
 from supervisor.storage.contexts import ContextStore
 from supervisor.storage.database import Database
 from supervisor.storage.grants import GrantStore
+from supervisor.storage.index_rows import IndexRows
 from supervisor.storage.session import Session, SessionCreate, SessionUpdate
 from supervisor.storage.sessions import SessionStore
 from supervisor.storage.tags import TagStore
@@ -219,7 +223,18 @@ async def api_world(
         Database(folder / "sessions.db") as db,
         EventLog(folder / "events.db") as log,
         AuditLog(folder / "audit.jsonl") as audit,
+        contextlib.AsyncExitStack() as stack,
     ):
+        policy = PolicySource(settings.policies)
+        views = VaultViews(folder / "views", owner_home=lambda _: None)
+        index = await stack.enter_async_context(
+            Index(
+                IndexRows(db),
+                vault,
+                look=lambda hidden, stop: views.visible(vault, hidden, (), stop),
+                hidden=lambda: policy.current.hidden,
+            )
+        )
         sessions = SessionStore(db)
         turns = PlayedByTheTest(log, sessions)
         approvals = Approvals(lambda turn: _Sink(log, turn), SystemClock())
@@ -237,10 +252,12 @@ async def api_world(
             tags=TagStore(db),
             contexts=ContextStore(db),
             workspaces=WorkspaceStore(db),
-            policy=PolicySource(settings.policies),
+            policy=policy,
             agents=AgentFiles(vault).read,
             captures=Captures(vault, SystemClock()),
             imports=Imports(vault, settings.floor, (sessions, WorkspaceStore(db)), SystemClock()),
+            search=Finding(db.path, vault, index, lambda: policy.current.hidden),
+            index=index,
             readiness=_all_well,
         )
         api = make_api(parts, heartbeat_seconds=heartbeat_seconds)

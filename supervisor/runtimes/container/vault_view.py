@@ -23,6 +23,7 @@ from supervisor.runtimes.container.view_scan import Scan, Scanner
 from supervisor.runtimes.container.view_store import ObjectStore
 from supervisor.runtimes.honeytokens import Honeytokens
 from supervisor.runtimes.quiet_open import OWNER_MAY_ENTER, open_quietly
+from supervisor.runtimes.visible import VisibleFile
 
 GIBIBYTE = 1 << 30
 WEEK_SECONDS = 7 * 24 * 3600.0
@@ -146,6 +147,35 @@ class VaultViews:
         except BaseException:
             self.discard(name)
             raise
+
+    def visible(
+        self,
+        vault: Path,
+        deny_list: DenyList,
+        own_files: Collection[Path],
+        stop: threading.Event | None = None,
+    ) -> Iterator[VisibleFile]:
+        """The regular files that a view of the vault would show now; nothing is made.
+
+        What is hidden under any of its names isn't among them. Raises VaultUnavailable.
+        """
+        try:
+            with _opened_vault(vault) as vault_fd:
+                scan = self._scan(vault, vault_fd, deny_list, own_files, stop)
+        except OSError as error:
+            raise self._explained(error) from error
+        for folder in scan.root.all_below():
+            prefix = "".join(f"{part}/" for part in folder.parts)
+            for name, seen in folder.files.items():
+                if not scan.is_hidden(seen):
+                    yield VisibleFile(
+                        prefix + name,
+                        seen.inode,
+                        seen.modified,
+                        seen.changed,
+                        seen.size,
+                        seen.names,
+                    )
 
     def _scan(
         self,
