@@ -1,6 +1,5 @@
 """`trustfloor search`: find words in sessions, journals and documents."""
 
-import json
 import sys
 import time
 from typing import Annotated, Any, Final
@@ -8,7 +7,8 @@ from urllib.parse import urlencode
 
 import typer
 
-from supervisor.cli.answered import DataDir, answered
+from supervisor.cli.answered import AsJson, DataDir, answered
+from supervisor.cli.json_out import write_json
 from supervisor.cli.render import Screen
 
 _POLL_SECONDS: Final = 0.2
@@ -32,7 +32,7 @@ def search(  # noqa: PLR0913 - each is an option of the command
     reindex: Annotated[
         bool, typer.Option("--reindex", help="Bring the index up to date first.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON, as the API gives it.")] = False,
+    as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
     """Find what holds all of these words, the best first."""
@@ -55,7 +55,7 @@ def search(  # noqa: PLR0913 - each is an option of the command
     query = urlencode(wanted, doseq=True, errors="replace")
     found = answered(lambda client: client.get(f"/api/search?{query}"), data_dir)
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        write_json(found)
         return
     for each in found["hits"]:
         _tell(screen, each)
@@ -79,7 +79,7 @@ def _reindexed(data_dir: Any) -> dict[str, Any]:
 
 def _tell_pass(screen: Screen, state: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(state, ensure_ascii=False, indent=2))
+        write_json(state)
         return
     last = state["lastPass"]
     kinds = ", ".join(f"{count} {kind}s" for kind, count in sorted(state["contents"].items()))

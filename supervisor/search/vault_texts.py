@@ -21,7 +21,7 @@ from supervisor.errors import InvalidRequest
 from supervisor.runtimes.visible import VisibleFile
 from supervisor.search.pieces import MOST, pieces
 from supervisor.search.put import Part
-from supervisor.storage.beneath import open_inside
+from supervisor.storage.beneath import read_inside
 from supervisor.storage.tags import normal_tag
 
 LARGEST: Final = 64 * 1024 * 1024
@@ -108,15 +108,14 @@ def parts(vault: Path, file: VisibleFile) -> Iterator[Part]:
 
 @contextmanager
 def _opened(vault: Path, file: VisibleFile) -> Iterator[BinaryIO]:
-    descriptor = open_inside(vault, PurePosixPath(file.path), os.O_RDONLY)
-    with open(descriptor, "rb") as content:  # noqa: PTH123  (opened by what follows no link)
-        _require_same(descriptor, file)
+    with read_inside(vault, PurePosixPath(file.path)) as content:
+        _require_same(content, file)
         yield content
-        _require_same(descriptor, file)
+        _require_same(content, file)
 
 
-def _require_same(descriptor: int, file: VisibleFile) -> None:
-    now = os.fstat(descriptor)
+def _require_same(content: BinaryIO, file: VisibleFile) -> None:
+    now = os.fstat(content.fileno())
     seen = (*file.inode, file.modified, file.changed, file.size, file.names)
     if seen != (
         now.st_dev,

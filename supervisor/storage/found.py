@@ -19,6 +19,8 @@ SECONDS: Final = 10.0
 """How long one search may take."""
 WEIGHTS: Final = (6.0, 3.0, 1.0)
 """How much a word counts in a title, in a heading and in the text."""
+IN_THE_TEXT: Final = (0.0, 3.0, 1.0)
+"""The same for the choice of a content's best piece: all of them have its title."""
 
 _STEPS: Final = 10_000
 
@@ -91,33 +93,41 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
 def _query(wanted: Wanted) -> tuple[str, list[Any]]:
     parameters: list[Any] = []
     if wanted.match is not None:
-        weights = ", ".join(map(str, WEIGHTS))
         source = (
-            f"SELECT rowid AS number, bm25(chunk_words, {weights}) AS cost"  # noqa: S608 - numbers
+            f"SELECT rowid AS number, {_bm25(WEIGHTS)} AS cost, {_bm25(IN_THE_TEXT)} AS place"  # noqa: S608
             " FROM chunk_words WHERE chunk_words MATCH ?"
         )
         parameters.append(wanted.match)
     else:
-        source = "SELECT number, 0.0 AS cost FROM chunks"
-    conditions = ["chunk_index >= 0", _IS_THERE]
+        source = "SELECT number, 0.0 AS cost, 0.0 AS place FROM chunks"
+    of_pieces = ["chunk_index >= 0"]
     for each in wanted.letters:
-        conditions.append("(instr(chunk_text, ?) > 0 OR instr(chunks.title, ?) > 0)")
+        of_pieces.append("(instr(chunk_text, ?) > 0 OR instr(title, ?) > 0)")
         parameters += [each, each]
+    of_contents = [_IS_THERE]
     if wanted.types:
-        conditions.append(f"content_type IN ({_places(wanted.types)})")
+        of_contents.append(f"content_type IN ({_places(wanted.types)})")
         parameters += wanted.types
     if wanted.tags:
-        conditions.append(f"({_TAGGED.format(_places(wanted.tags))})")
+        of_contents.append(f"({_TAGGED.format(_places(wanted.tags))})")
         parameters += [*wanted.tags, *wanted.tags]
     sql = (
         f"WITH matching AS MATERIALIZED ({source}),"  # noqa: S608 - texts of ours
-        " best AS (SELECT content_id, number, min(cost) AS cost, count(*) AS matches"
-        " FROM matching JOIN chunks USING (number)"
-        f" WHERE {' AND '.join(conditions)} GROUP BY content_id)"
-        " SELECT content_id, content_type, index_manifest.title, source_path, metadata, number,"
-        " cost, matches FROM best JOIN index_manifest USING (content_id) ORDER BY cost, number"
+        " pieces AS MATERIALIZED (SELECT content_id, number, cost, place + 1e-9 * chunk_index AS"
+        f" place FROM matching JOIN chunks USING (number) WHERE {' AND '.join(of_pieces)}),"
+        " costs AS (SELECT content_id, min(cost) AS cost FROM pieces GROUP BY content_id),"
+        # The number is that of the row which has the least.
+        " places AS (SELECT content_id, number, min(place), count(*) AS matches FROM pieces"
+        " GROUP BY content_id)"
+        " SELECT content_id, content_type, title, source_path, metadata, number, cost, matches"
+        " FROM costs JOIN places USING (content_id) JOIN index_manifest USING (content_id)"
+        f" WHERE {' AND '.join(of_contents)} ORDER BY cost, number"
     )
     return sql, parameters
+
+
+def _bm25(weights: Sequence[float]) -> str:
+    return f"bm25(chunk_words, {', '.join(map(str, weights))})"
 
 
 def _places(values: Sequence[str]) -> str:
@@ -130,11 +140,9 @@ _IS_THERE: Final = (
 )
 _TAGGED: Final = (
     "EXISTS (SELECT 1 FROM session_tags WHERE session_id = content_id AND tag IN ({0}))"
-    " OR EXISTS"
-    " (SELECT 1 FROM index_manifest AS noted, json_each("
-    "CASE WHEN json_valid(noted.metadata) THEN noted.metadata ELSE '{{}}' END, '$.tags')"
-    " WHERE noted.content_id = chunks.content_id AND content_type <> 'session'"
-    " AND value IN ({0}))"
+    " OR EXISTS (SELECT 1 FROM json_each("
+    "CASE WHEN json_valid(metadata) THEN metadata ELSE '{{}}' END, '$.tags')"
+    " WHERE content_type <> 'session' AND value IN ({0}))"
 )
 
 

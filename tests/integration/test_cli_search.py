@@ -1,15 +1,12 @@
 """`trustfloor search` against a running supervisor."""
 
-import asyncio
 import json
-import os
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from tests.worlds.api import TOKEN, ApiWorld, api_world
+from tests.worlds.api import ApiWorld, api_world
 
 
 @pytest.fixture
@@ -19,17 +16,8 @@ async def world(tmp_path: Path) -> AsyncIterator[ApiWorld]:
 
 
 async def search(world: ApiWorld, *arguments: str) -> tuple[int, str, str]:
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPATH") if name in os.environ}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "supervisor", "search", *arguments),
-        env={**kept, "TRUSTFLOOR_URL": world.at.url, "TRUSTFLOOR_TOKEN": TOKEN},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    async with asyncio.timeout(60):
-        out, err = await process.communicate()
-    assert process.returncode is not None
-    return process.returncode, out.decode(), err.decode()
+    ran = await world.command("search", *arguments)
+    return ran[0], ran[1].decode(), ran[2]
 
 
 async def test_words_are_found_with_their_place(world: ApiWorld) -> None:

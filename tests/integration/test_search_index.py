@@ -89,6 +89,22 @@ async def test_a_text_is_found_with_its_heading_and_line_and_titles_weigh_more(
         await world.found("fruit", types=("letters",))
 
 
+async def test_the_place_is_where_the_text_has_the_words_also_if_the_title_does(
+    world: SearchWorld,
+) -> None:
+    await world.session(
+        said("user", "hello", 0),
+        said("user", "what about the ferry to the island, and when does it go?", 1),
+        said("user", "no", 2),
+        title="The ferry",
+    )
+    await world.update()
+    (hit,) = (await world.ask("ferry")).hits
+    assert (hit.message, hit.found.matches) == (2, 3)
+    (hit,) = (await world.ask("the ferry hello")).hits
+    assert hit.message == 1
+
+
 async def test_tags_of_sessions_and_of_texts_narrow_a_search(world: SearchWorld) -> None:
     one = await world.session(said("user", "words", 0))
     await world.session(said("user", "words", 0))
