@@ -5,7 +5,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -36,6 +36,8 @@ from supervisor.gateway.proxy import Upstream
 from supervisor.gateway.scenario import parse_scenario
 from supervisor.gateway.scripted_model import serve_scripted
 from supervisor.imports.importer import Imports
+from supervisor.mcp.hidden import SHORTEST_SECRET
+from supervisor.mcp.servers import McpServers
 from supervisor.observability.audit import AuditLog
 from supervisor.observability.health import Readiness
 from supervisor.policy.deny_list import DenyList
@@ -100,11 +102,17 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
         key = settings.api_key.get_secret_value() if settings.api_key else None
         policy = PolicySource(settings.policies, own=places.own)
         require_allowed_model(settings, policy.current)
+        values = _mcp_values(settings)
+        secrets = frozenset(each for each in (token, key, *_long(values)) if each)
         log = await stack.enter_async_context(
-            EventLog(
-                places.data / "events.db",
-                redactor=Redactor(secret for secret in (token, key) if secret),
-            )
+            EventLog(places.data / "events.db", redactor=Redactor(secrets))
+        )
+        mcp = McpServers(
+            settings.vault,
+            places.data,
+            values,
+            confined=lambda: vault_cage_available().works,
+            learnt=lambda more: setattr(log, "redactor", Redactor(secrets | more)),
         )
         database = await stack.enter_async_context(
             Database(
@@ -206,6 +214,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             ),
             search=Finding(database.path, settings.vault, index, lambda: policy.current.hidden),
             index=index,
+            mcp=mcp,
             token=SecretStr(token),
             conversations=conversations,
             log=log,
@@ -219,6 +228,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             workspaces=stores.workspaces,
             policy=policy,
             readiness=ready,
+            record=audit.append,
         )
 
 
@@ -231,6 +241,20 @@ def _index(
         return machinery.views.visible(settings.vault, deny_list, machinery.places.own, stop)
 
     return Index(IndexRows(database), settings.vault, look=look, hidden=hidden, home=Path.home())
+
+
+def _mcp_values(settings: Settings) -> dict[str, str]:
+    """The variables that MCP servers' entries may refer to, as they are at the start."""
+    named = {name: os.environ.get(name) for name in settings.mcp_variables}
+    missing = [name for name, value in named.items() if not value]
+    if missing:
+        logger.warning("TRUSTFLOOR_MCP_VARIABLES names what isn't set: %s", ", ".join(missing))
+    return {name: value for name, value in named.items() if value}
+
+
+def _long(values: Mapping[str, str]) -> Iterator[str]:
+    """Those that no event, log or audit entry may repeat: a short word would be everywhere."""
+    return (each for each in values.values() if len(each) >= SHORTEST_SECRET)
 
 
 async def _warn_without_sandbox(engine: Engine, image: str) -> None:

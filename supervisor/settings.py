@@ -3,6 +3,7 @@
 `VAULT_PATH`, `PORT` and `ANTHROPIC_API_KEY` are read as well, as earlier clients have it.
 """
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,6 +13,8 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from supervisor.trust.levels import TrustLevel
 from supervisor.variables import (
     DEFAULT_VAULT,
+    PREFIX,
+    SETTINGS,
     SHIPPED_POLICIES,
     as_named,
     default_data_dir,
@@ -22,6 +25,7 @@ from supervisor.variables import (
 )
 
 _SCRIPTED = "scripted:"
+_OWN_NAMES = frozenset(name.lower() for setting in SETTINGS for name in spellings(setting))
 
 
 def _named(name: str) -> AliasChoices:
@@ -80,6 +84,10 @@ class Settings(BaseSettings):
     question_seconds: float = Field(300.0, gt=0, validation_alias=_named("question_seconds"))
     shutdown_seconds: float = Field(5.0, ge=0, validation_alias=_named("shutdown_seconds"))
     """How long running turns may go on when the supervisor is asked to stop."""
+    mcp_variables: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), validation_alias=_named("mcp_variables")
+    )
+    """Variables of our environment that MCP servers' entries may refer to (comma-separated)."""
     log_format: Literal["human", "json"] = Field("human", validation_alias=_named("log_format"))
 
     @field_validator("vault", mode="after")
@@ -105,6 +113,19 @@ class Settings(BaseSettings):
         names = tuple(name.strip().lower() for name in value.split(",") if name.strip())
         if any("*" in name for name in names):
             raise ValueError("a wildcard would let any web page in; list the names")
+        return names
+
+    @field_validator("mcp_variables", mode="before")
+    @classmethod
+    def _split_variables(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        names = tuple(name.strip() for name in value.split(",") if name.strip())
+        for name in names:
+            if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+                raise ValueError("names of variables are expected, with commas between them")
+            if name.upper().startswith(PREFIX) or name.lower() in _OWN_NAMES:
+                raise ValueError(f"{name} is the supervisor's own; no server gets it")
         return names
 
     @field_validator("engine_path_map", mode="before")

@@ -20,7 +20,7 @@ SETTINGS: Final = (
     "model", "api_key", "api_url", "engine_socket", "runner_image", "engine_path_map",
     "sandbox_memory_mb", "sandbox_pids", "sandbox_cpus", "sandbox_tmp_mb", "sandbox_home_mb",
     "sandbox_file_mb", "turn_seconds", "approval_seconds", "question_seconds", "shutdown_seconds",
-    "log_format",
+    "mcp_variables", "log_format",
 )  # fmt: skip
 """The names of all settings (`settings.Settings`)."""
 DEFAULT_VAULT: Final = Path("sample-vault")

@@ -30,9 +30,10 @@ class AgentDefinition:
     """One agent. `path` is its file relative to the vault, and its id.
 
     `prompt` replaces the preset's system prompt; None: the agent has none of its own. `trust` is a
-    floor. `mcp_servers` are names of servers of the vault's `.mcp.json`, `own_servers` those that
-    the file itself describes. `spawns` names the agents that it may start, `max_spawns` how many;
-    `timeout_seconds` is the limit of its turns.
+    floor. `mcp_servers` are names of servers of the vault's `.mcp.json` (None: the file says
+    nothing of servers, and the agent has them all), `own_servers` those that it describes itself.
+    `spawns` names the agents that it may start, `max_spawns` how many; `timeout_seconds` is the
+    limit of its turns.
     """
 
     path: str
@@ -43,7 +44,7 @@ class AgentDefinition:
     prompt: str | None = field(default=None, repr=False)
     bounds: Bounds = field(default_factory=Bounds)
     trust: TrustLevel | None = None
-    mcp_servers: tuple[str, ...] = ()
+    mcp_servers: tuple[str, ...] | None = None
     own_servers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
     context: AgentContext = field(default_factory=AgentContext)
     spawns: tuple[str, ...] = ()

@@ -235,22 +235,36 @@ def _bash(node: Node) -> tuple[str, ...] | bool:
     return node.texts()
 
 
-def _servers(node: Node | None) -> tuple[tuple[str, ...], Mapping[str, Mapping[str, Any]]]:
+def _servers(
+    node: Node | None,
+) -> tuple[tuple[str, ...] | None, Mapping[str, Mapping[str, Any]]]:
+    """Names of servers, and descriptions by name; both may stand in one list."""
     if node is None:
-        return (), {}
-    if node.is_list():
-        return tuple(dict.fromkeys(each.text() for each in _listed(node))), {}
+        return None, {}
+    if not node.is_list():
+        return (), _described(node)
+    names: list[str] = []
+    own: dict[str, Mapping[str, Any]] = {}
+    for each in _listed(node):
+        if isinstance(each.plain(), dict):
+            own.update(_described(each))
+        else:
+            names.append(each.text())
+    return tuple(dict.fromkeys(names)), own
+
+
+def _described(node: Node) -> Mapping[str, Mapping[str, Any]]:
     own: dict[str, Mapping[str, Any]] = {}
     for key, value in node.entries():
         plain = value.plain()
         if not isinstance(plain, dict):
             raise value.wrong("what the server is (`command` and `args`, or `type` and `url`)")
         own[key.text()] = plain
-    return (), own
+    return own
 
 
-def _require_approved(approved: tuple[str, ...], names: tuple[str, ...], node: Node) -> None:
-    missing = next((name for name in names if name not in approved), None)
+def _require_approved(approved: tuple[str, ...], names: tuple[str, ...] | None, node: Node) -> None:
+    missing = next((name for name in names or () if name not in approved), None)
     if missing is not None:
         raise node.wrong(f"servers that `permissions.approvedMcps` lists; {missing} isn't there")
 

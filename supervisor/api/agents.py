@@ -122,7 +122,7 @@ def _of(agent: AgentDefinition) -> dict[str, Any]:
         "permissions": PermissionsOfAgentView(
             read=bounds.read, write=bounds.write, bash=bounds.bash
         ),
-        "mcp_servers": (*agent.mcp_servers, *agent.own_servers),
+        "mcp_servers": (*(agent.mcp_servers or ()), *agent.own_servers),
         "spawns": agent.spawns,
         "max_spawns": agent.max_spawns,
         "timeout_seconds": agent.timeout_seconds,

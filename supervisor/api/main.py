@@ -19,6 +19,7 @@ from supervisor.api import (
     grants,
     health,
     imports,
+    mcp,
     permissions,
     policy,
     questions,
@@ -96,6 +97,7 @@ def make_routes() -> FastAPI:
         agents,
         captures,
         imports,
+        mcp,
         permissions,
         grants,
         questions,
@@ -156,6 +158,7 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     schemas["Problem"] = ProblemView.model_json_schema(ref_template=REFERENCE)
     schemas["ImportBody"] = imports.ImportBody.model_json_schema(ref_template=REFERENCE)
     schemas["CaptureBody"] = captures.CaptureBody.model_json_schema(ref_template=REFERENCE)
+    schemas["McpServerBody"] = mcp.McpServerBody.model_json_schema(ref_template=REFERENCE)
     components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{"token": []}]
     problem = {

@@ -3,9 +3,9 @@
 The composition root fills this in; a route reaches nothing that isn't named here.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Protocol
+from typing import Annotated, Any, Protocol
 
 from fastapi import Depends
 from pydantic import SecretStr
@@ -21,6 +21,7 @@ from supervisor.events.log import EventLog
 from supervisor.gate.policy_files import PolicySource
 from supervisor.ids import SessionId
 from supervisor.imports.importer import Imports
+from supervisor.mcp.servers import McpServers
 from supervisor.observability.health import Readiness
 from supervisor.search.finding import Finding
 from supervisor.search.index import Index
@@ -100,9 +101,12 @@ class Parts:
     imports: Imports
     search: Finding
     index: Index
+    mcp: McpServers
     agents: Callable[[], Agents]
     """Reads the vault's agent files; blocks."""
     readiness: Callable[[], Awaitable[Readiness]]
+    record: Callable[[str, None, None, Mapping[str, Any]], Awaitable[object]]
+    """Enters something into the audit log that is of no session: its kind, what it was."""
 
 
 def _of_this_app(request: Request) -> Parts:

@@ -199,7 +199,8 @@ class Client:
         return bool(answer["aborted"])
 
     async def _ask(self, method: str, path: str, **request: Any) -> Any:
-        return (await self._answer(method, path, **request)).json()
+        response = await self._answer(method, path, **request)
+        return response.json() if response.content else None
 
     async def _answer(self, method: str, path: str, **request: Any) -> httpx.Response:
         try:

@@ -22,6 +22,7 @@ COMMANDS: Final = {
     "sessions": "supervisor.cli.sessions",
     "grants": "supervisor.cli.grants",
     "agents": "supervisor.cli.agents",
+    "mcp": "supervisor.cli.mcp",
     "captures": "supervisor.cli.captures",
     "search": "supervisor.cli.search:search",
     "import": "supervisor.cli.imports:import_conversations",

@@ -131,7 +131,7 @@ async def _serve(settings: Settings) -> None:
     told_to_stop = _Stop()
     with told_to_stop.heeded(), contextlib.closing(_bind(settings)) as listener:
         async with open_supervisor(settings) as parts:
-            configure_logs(settings.log_format, redact=parts.log.redactor.text)
+            configure_logs(settings.log_format, redact=parts.log.redact)
             _warn_of_processors(settings)
             server = _Server(
                 make_api(parts), parts.conversations, lambda: _announce(parts, listener)

@@ -73,6 +73,10 @@ class EventLog:
         self._intake = Intake()
         self._open = AsyncExitStack()
 
+    def redact(self, text: str) -> str:
+        """The text without the secrets that are known by now."""
+        return self.redactor.text(text)
+
     async def __aenter__(self) -> Self:
         await self._open.enter_async_context(self._db)
         # Not a task group: it would wrap the errors of the whole block in an exception group.

@@ -19,13 +19,19 @@ MOST_ITEMS: Final = 200
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
-_REFERENCE: Final = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<rest>:-[^}]*)?\}")
+_LINES: Final = re.compile("[\r\n]")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+REFERENCE: Final = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<rest>:-[^}]*)?\}")
+"""`${NAME}`, or `${NAME:-else}` with a value for where it isn't set."""
+"""`${NAME}`, or `${NAME:-else}` with a value for where it isn't set."""
 _SPELLINGS: Final[Mapping[str, Transport]] = {
     "stdio": "stdio", "sse": "sse", "http": "http", "streamable-http": "http",
     "streamable_http": "http", "streamableHttp": "http",
 }  # fmt: skip
-_OF_STDIO: Final = frozenset({"type", "command", "args", "env", "cwd"})
+_OF_STDIO: Final = frozenset({"type", "command", "args", "env"})
 _OF_REMOTE: Final = frozenset({"type", "url", "headers"})
+KNOWN: Final = _OF_STDIO | _OF_REMOTE
+"""The keys of an entry that mean something to us."""
 _LOADERS: Final = re.compile(
     r"(?:LD_[A-Z_]+|DYLD_[A-Z_]+|BASH_ENV|ENV|PYTHONSTARTUP|PYTHONPATH|NODE_OPTIONS|PERL5OPT|"
     r"RUBYOPT|JAVA_TOOL_OPTIONS|GIT_SSH_COMMAND|GIT_EXTERNAL_DIFF)\Z"
@@ -55,8 +61,26 @@ class ServerEntry:
         """The names of all variables that its values refer to, each once."""
         values = (self.command or "", *self.args, *self.env.values(), self.url or "",
                   *self.headers.values())  # fmt: skip
-        names = (found["name"] for each in values for found in _REFERENCE.finditer(each))
+        names = (found["name"] for each in values for found in REFERENCE.finditer(each))
         return tuple(dict.fromkeys(names))
+
+    def given(self, values: Mapping[str, str]) -> dict[str, Any]:
+        """The entry as an agent's program takes it, with the references' values put in.
+
+        Raises InvalidRequest for a reference that has no value.
+        """
+        if self.transport == "stdio":
+            return {
+                "type": "stdio",
+                "command": with_values(self.command or "", values),
+                "args": [with_values(each, values) for each in self.args],
+                "env": {key: with_values(each, values) for key, each in self.env.items()},
+            }
+        return {
+            "type": self.transport,
+            "url": with_values(self.url or "", values),
+            "headers": {key: with_values(each, values) for key, each in self.headers.items()},
+        }
 
 
 def read_entry(name: str, plain: object) -> ServerEntry:
@@ -71,8 +95,7 @@ def read_entry(name: str, plain: object) -> ServerEntry:
         raise InvalidRequest("a server is a JSON object", where=name)
     transport = _transport(name, plain)
     known = _OF_STDIO if transport == "stdio" else _OF_REMOTE
-    wrong = (_OF_STDIO | _OF_REMOTE) - known
-    stray = next((key for key in plain if key in wrong), None)
+    stray = next((key for key in plain if key in KNOWN - known), None)
     if stray is not None:
         raise InvalidRequest(
             f"a server of type {transport} has no `{stray}`", where=f"{name}.{stray}"
@@ -89,7 +112,7 @@ def read_entry(name: str, plain: object) -> ServerEntry:
             command=_command(name, plain.get("command")),
             args=_texts(f"{name}.args", plain.get("args", [])),
             env=_variables(f"{name}.env", plain.get("env", {})),
-            other={**other, **({"cwd": plain["cwd"]} if "cwd" in plain else {})},
+            other=other,
         )
     return ServerEntry(
         name,
@@ -113,12 +136,12 @@ def with_values(text: str, values: Mapping[str, str]) -> str:
         if rest is not None:
             return rest[2:]
         raise InvalidRequest(
-            f"the variable {name} isn't set",
+            f"the variable {name} isn't set, or isn't one of TRUSTFLOOR_MCP_VARIABLES",
             where=name,
-            remedy=f"set {name} in the supervisor's environment and start it again",
+            remedy=f"set {name}, name it there, and start the supervisor again",
         )
 
-    return _REFERENCE.sub(value, text)
+    return REFERENCE.sub(value, text)
 
 
 def _transport(name: str, plain: Mapping[str, Any]) -> Transport:
@@ -140,7 +163,7 @@ def _url(name: str, value: object) -> str:
     where = f"{name}.url"
     text = _text(where, value)
     try:
-        parts = urlsplit(_REFERENCE.sub("x", text))
+        parts = urlsplit(REFERENCE.sub("x", text))
         host = parts.hostname
     except ValueError:
         raise InvalidRequest("this is no URL", where=where) from None
@@ -162,9 +185,10 @@ def _texts(where: str, value: object) -> tuple[str, ...]:
 def _text(where: str, value: object) -> str:
     if not isinstance(value, str):
         raise InvalidRequest("a text is expected", where=where)
-    if len(value) > LONGEST_TEXT or "\0" in value:
+    if len(value) > LONGEST_TEXT or "\0" in value or _SURROGATE.search(value) is not None:
         raise InvalidRequest(
-            f"a text of at most {LONGEST_TEXT} characters without NUL is expected", where=where
+            f"valid Unicode of at most {LONGEST_TEXT} characters without NUL is expected",
+            where=where,
         )
     return value
 
@@ -172,14 +196,14 @@ def _text(where: str, value: object) -> str:
 def _mapping(where: str, value: object) -> Mapping[str, str]:
     if not isinstance(value, Mapping) or len(value) > MOST_ITEMS:
         raise InvalidRequest(f"an object of at most {MOST_ITEMS} texts is expected", where=where)
-    return {str(key): _text(f"{where}.{key}", each) for key, each in value.items()}
+    return {str(key): _text(f"{where}[{i}]", each) for i, (key, each) in enumerate(value.items())}
 
 
 def _variables(where: str, value: object) -> Mapping[str, str]:
     found = _mapping(where, value)
-    for name in found:
-        if _VARIABLE.match(name) is None:
-            raise InvalidRequest("this is no variable's name", where=f"{where}.{name}")
+    for i, name in enumerate(found):
+        if _VARIABLE.match(name) is None:  # not repeated: it may be a value in the wrong place
+            raise InvalidRequest("this is no variable's name", where=f"{where}[{i}]")
         if _LOADERS.match(name) is not None:
             raise InvalidRequest(
                 f"{name} makes programs run other code than their own",
@@ -191,7 +215,7 @@ def _variables(where: str, value: object) -> Mapping[str, str]:
 
 def _headers(where: str, value: object) -> Mapping[str, str]:
     found = _mapping(where, value)
-    for name, text in found.items():
-        if _HEADER.match(name) is None or "\r" in text or "\n" in text:
-            raise InvalidRequest("this is no HTTP header", where=f"{where}.{name}")
+    for i, (name, text) in enumerate(found.items()):
+        if _HEADER.match(name) is None or _LINES.search(text) is not None:
+            raise InvalidRequest("this is no HTTP header", where=f"{where}[{i}]")
     return found

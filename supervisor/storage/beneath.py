@@ -47,11 +47,19 @@ def read_inside(root: Path, relative: PurePosixPath) -> BinaryIO:
     return open(open_inside(root, relative, os.O_RDONLY), "rb")
 
 
-def replace_inside(root: Path, relative: PurePosixPath, content: bytes, mode: int = 0o644) -> None:
+def replace_inside(
+    root: Path,
+    relative: PurePosixPath,
+    content: bytes,
+    mode: int = 0o644,
+    *,
+    like: os.stat_result | None = None,
+) -> None:
     """Put a whole file at that place below `root`, or leave what is there; folders are made.
 
     Whoever looks sees the one or the other, and after a crash as well. A link at the place itself
-    is replaced, not followed. Raises OSError as `open_inside` does.
+    is replaced, not followed. `like`: whose mode and owner it gets, in place of `mode`; the owner
+    only where we may give files away. Raises OSError as `open_inside` does.
     """
     with _parent(root, relative, make_folders=True) as (folder, name):
         temporary = f".{uuid4().hex}.part"
@@ -61,6 +69,10 @@ def replace_inside(root: Path, relative: PurePosixPath, content: bytes, mode: in
             with open(descriptor, "wb") as file:  # noqa: PTH123  (opened by what follows no link)
                 file.write(content)
                 file.flush()
+                if like is not None:
+                    with suppress(PermissionError):
+                        os.fchown(file.fileno(), like.st_uid, like.st_gid)
+                    os.fchmod(file.fileno(), stat.S_IMODE(like.st_mode))
                 os.fsync(file.fileno())
             os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:

@@ -18,6 +18,7 @@ VARIABLES = {
     "$GRANT": "{grant_id}",
     "/family": "/{slug}",
     "/agents/agents/writer.md": "/agents/{path}",
+    "/mcp/notes": "/mcp/{name}",
     "/captures/plan.md": "/captures/{filename}",
 }
 DOCUMENT = orjson.loads(described())

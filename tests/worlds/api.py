@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
+from fastapi import FastAPI
 from pydantic import SecretStr
 
 from supervisor.agents.discover import AgentFiles
@@ -36,6 +37,7 @@ from supervisor.events.schema import (
 from supervisor.gate.policy_files import PolicySource
 from supervisor.ids import SessionId, TurnId, new_session_id, new_turn_id
 from supervisor.imports.importer import Imports
+from supervisor.mcp.servers import McpServers
 from supervisor.observability.audit import AuditLog
 from supervisor.observability.health import Check, Readiness
 from supervisor.runtimes.container.vault_view import VaultViews
@@ -58,6 +60,8 @@ from supervisor.trust.resolve import Trust, require_not_looser, resolve_trust
 from tests.worlds.http import Listening, listening
 
 TOKEN = "canary-token-of-this-test"
+MCP_VALUES = {"NOTES_TOKEN": "CANARY-of-a-server-0123456789"}
+"""The variables that MCP servers may refer to, and their values."""
 
 
 class PlayedByTheTest:
@@ -167,6 +171,7 @@ class ApiWorld:
     sessions: SessionStore
     openapi: dict[str, Any]
     close_streams: Callable[[], None]
+    inner: FastAPI
 
     def client(self, **headers: str) -> httpx.AsyncClient:
         """A client with the right token."""
@@ -258,11 +263,15 @@ async def api_world(
             imports=Imports(vault, settings.floor, (sessions, WorkspaceStore(db)), SystemClock()),
             search=Finding(db.path, vault, index, lambda: policy.current.hidden),
             index=index,
+            mcp=McpServers(vault, folder, MCP_VALUES),
             readiness=_all_well,
+            record=audit.append,
         )
         api = make_api(parts, heartbeat_seconds=heartbeat_seconds)
         async with listening(api if door else api.inner) as at:
-            yield ApiWorld(at, parts, turns, log, sessions, api.openapi(), api.close_streams)
+            yield ApiWorld(
+                at, parts, turns, log, sessions, api.openapi(), api.close_streams, api.inner
+            )
             api.close_streams()
 
 

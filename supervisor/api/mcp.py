@@ -1,0 +1,201 @@
+"""The vault's MCP servers: list, add, change, allow, remove. None of these starts anything.
+
+All of it is for an admin: a server is a program that runs on this machine.
+"""
+
+import asyncio
+from http import HTTPStatus
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Header
+from fastapi import Body as RequestBody
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from supervisor.agents.definition import AgentDefinition
+from supervisor.api.agents import FaultView
+from supervisor.api.bodies import Body, View
+from supervisor.api.caller import Caller, Calling, Scope
+from supervisor.api.parts import Parts, Supervisor
+from supervisor.mcp.chosen import Wanted
+from supervisor.mcp.hidden import shown
+from supervisor.mcp.server_entry import Transport
+from supervisor.mcp.servers import Listed
+
+router = APIRouter(prefix="/mcp", tags=["mcp"])
+
+
+class McpServerBody(BaseModel):
+    """A server: `command`, `args`, `env` for one that is started, `url`, `headers` for others.
+
+    Values may refer to variables of the supervisor as `${NAME}`; secrets must. Other keys are kept.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str | None = Field(None, description="stdio, sse or http")
+    command: str | None = None
+    args: list[str] | None = None
+    env: dict[str, str] | None = None
+    url: str | None = None
+    headers: dict[str, str] | None = None
+
+
+class AllowBody(Body):
+    """What to allow: the server as it is now, in sandboxes too, or one of an agent's file."""
+
+    sandboxed: bool = False
+    agent_path: str | None = Field(None, description="The agent whose file describes the server")
+
+
+class McpServerView(View):
+    """A configured server. What might be a secret is masked; references are shown as they are.
+
+    `allowed`: whether turns may use it as it is now, `sandboxed`: in sandboxes too.
+    """
+
+    name: str
+    type: Transport
+    command: str | None = None
+    args: tuple[str, ...] | None = None
+    env: dict[str, str] | None = None
+    url: str | None = None
+    headers: dict[str, str] | None = None
+    references: tuple[str, ...] = Field(description="The variables that it refers to")
+    other_keys: tuple[str, ...] = Field(description="Keys that are kept, and mean nothing to us")
+    allowed: bool
+    sandboxed: bool
+
+
+class McpServersView(View):
+    """The servers in the file's order; `broken` are entries, or the whole file, with a mistake."""
+
+    servers: list[McpServerView]
+    broken: list[FaultView]
+
+
+_BODY: Final[dict[str, Any]] = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/McpServerBody"}}},
+    }
+}
+_CHANGED: Final[dict[int | str, dict[str, Any]]] = {
+    200: {"model": McpServerView, "description": "It was there, and is changed"}
+}
+_TAG: Final = Header(alias="If-Match", description="The `ETag` of the list that was read")
+IfMatch = Annotated[str | None, _TAG]
+
+
+@router.get("")
+async def list_servers(
+    caller: Calling, supervisor: Supervisor, response: Response
+) -> McpServersView:
+    """The servers of `.mcp.json`, with those that have a mistake. Its `ETag` is the file's."""
+    caller.require(Scope.ADMIN)
+    servers, broken, tag = await asyncio.to_thread(supervisor.mcp.all)
+    response.headers["ETag"] = f'"{tag}"'
+    return McpServersView(
+        servers=[_view(each) for each in servers],
+        broken=[
+            FaultView(
+                file=each.file,
+                line=each.line,
+                column=each.column,
+                field=each.field,
+                reason=each.expected,
+                remedy=each.remedy,
+            )
+            for each in broken
+        ],
+    )
+
+
+@router.get("/{name}")
+async def get_server(name: str, caller: Calling, supervisor: Supervisor) -> McpServerView:
+    """One server. 422 with the mistake if its entry has one."""
+    caller.require(Scope.ADMIN)
+    return _view(await asyncio.to_thread(supervisor.mcp.get, name))
+
+
+@router.post("/{name}", status_code=HTTPStatus.CREATED, openapi_extra=_BODY, responses=_CHANGED)
+async def put_server(  # noqa: PLR0913, PLR0917  (what FastAPI passes in)
+    name: str,
+    body: Annotated[dict[str, Any], RequestBody()],
+    caller: Calling,
+    supervisor: Supervisor,
+    response: Response,
+    if_match: IfMatch = None,
+) -> McpServerView:
+    """Add a server, or change it (200); nothing is started. It is allowed as it is given.
+
+    A value that is sent back masked stays as it is. With `If-Match`, 412 if the file was changed.
+    """
+    caller.require(Scope.ADMIN)
+    save = supervisor.mcp.save
+    listed, is_new = await asyncio.to_thread(save, name, body, _tag(if_match))
+    await _record(supervisor, caller, "saved", name)
+    if not is_new:
+        response.status_code = HTTPStatus.OK
+    return _view(listed)
+
+
+@router.delete("/{name}", status_code=HTTPStatus.NO_CONTENT)
+async def delete_server(
+    name: str, caller: Calling, supervisor: Supervisor, if_match: IfMatch = None
+) -> None:
+    """Remove a server from the file; a turn that runs keeps it to its end."""
+    caller.require(Scope.ADMIN)
+    await asyncio.to_thread(supervisor.mcp.remove, name, _tag(if_match))
+    await _record(supervisor, caller, "removed", name)
+
+
+@router.post("/{name}/allow")
+async def allow_server(
+    name: str, body: AllowBody, caller: Calling, supervisor: Supervisor
+) -> McpServerView:
+    """Let turns use a server as it is now: one that was put into a file by hand, or changed there.
+
+    With `sandboxed` it runs in sandboxes too; without, not (any more).
+    """
+    caller.require(Scope.ADMIN)
+    wanted = None
+    if body.agent_path is not None:
+        agents = await asyncio.to_thread(supervisor.agents)
+        wanted = _wanted(agents.find(body.agent_path))
+    what = "allowed in sandboxes" if body.sandboxed else "allowed"
+    await _record(supervisor, caller, what, name)
+    allow = supervisor.mcp.allow
+    return _view(await asyncio.to_thread(allow, name, wanted, sandboxed=body.sandboxed))
+
+
+def _wanted(agent: AgentDefinition) -> Wanted:
+    return Wanted(agent.mcp_servers, agent.own_servers, agent.path)
+
+
+def _tag(if_match: str | None) -> str | None:
+    """The tag that the file must have; None: any."""
+    said = (if_match or "").strip().removeprefix("W/").strip('"')
+    return said if said not in ("", "*") else None
+
+
+async def _record(supervisor: Parts, caller: Caller, what: str, name: str) -> None:
+    body = {"what": what, "server": name, "by": caller.name}
+    await supervisor.record("mcp", None, None, body)
+
+
+def _view(listed: Listed) -> McpServerView:
+    entry, told = listed.entry, shown(listed.entry)
+    return McpServerView(
+        name=entry.name,
+        type=entry.transport,
+        command=told.get("command"),
+        args=told.get("args"),
+        env=told.get("env"),
+        url=told.get("url"),
+        headers=told.get("headers"),
+        references=entry.references,
+        other_keys=told["otherKeys"],
+        allowed=listed.allowed.local,
+        sandboxed=listed.allowed.sandboxed,
+    )

@@ -1,0 +1,130 @@
+"""`trustfloor mcp`: the vault's MCP servers, as the admin sees and sets them."""
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+
+from supervisor.cli.answered import DataDir, answered
+from supervisor.cli.render import Screen
+
+mcp = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.")]
+Pairs = Annotated[
+    list[str] | None, typer.Option(metavar="NAME=VALUE", help="Secrets as ${NAME}; repeatable.")
+]
+
+
+@mcp.callback(invoke_without_command=True)
+def _mcp(context: typer.Context) -> None:
+    """List the vault's MCP servers, set them, allow them; without a subcommand, their list."""
+    if context.invoked_subcommand is None:
+        list_servers(as_json=False, data_dir=None)
+
+
+@mcp.command("list")
+def list_servers(
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, as the API gives it.")] = False,
+    data_dir: DataDir = None,
+) -> None:
+    """List the servers of .mcp.json. Status 1 if one is broken."""
+    found = answered(lambda client: client.get("/api/mcp"), data_dir)
+    if as_json:
+        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+    else:
+        screen = Screen(sys.stdout)
+        for each in found["servers"]:
+            _show(screen, each)
+        for each in found["broken"]:
+            steps = (each["file"], each["line"], each["column"])
+            where = ":".join(str(step) for step in steps if step is not None)
+            field = f" {each['field']}" if each["field"] else ""
+            screen.line(f"broken: {where}{field}: {each['reason']}", "red")
+            if each["remedy"]:
+                screen.line(f"    {each['remedy']}", "dim")
+        if not found["servers"] and not found["broken"]:
+            screen.line("no MCP servers; add one: trustfloor mcp add NAME -- COMMAND …", "dim")
+    raise typer.Exit(1 if found["broken"] else 0)
+
+
+@mcp.command("add")
+def add(  # noqa: PLR0913 - each is an option of the command
+    name: Name,
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[-- COMMAND [ARGUMENT]…]", help="What starts the server."),
+    ] = None,
+    *,
+    url: Annotated[str | None, typer.Option(help="Where it is, if it isn't started here.")] = None,
+    kind: Annotated[
+        str | None, typer.Option("--type", help="stdio, http or sse; http for a URL.")
+    ] = None,
+    env: Pairs = None,
+    header: Pairs = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Add a server, or change the one of this name. Nothing is started."""
+    if (url is None) == (not command):
+        raise typer.BadParameter("give a command behind `--`, or a --url")
+    body: dict[str, Any] = {"type": kind or ("stdio" if url is None else "http")}
+    if url is not None:
+        body |= {"url": url}
+    elif command:
+        body |= {"command": command[0], "args": command[1:]}
+    body |= {"env": _pairs(env)} if env else {}
+    body |= {"headers": _pairs(header)} if header else {}
+    made = answered(lambda client: client.post(f"/api/mcp/{quote(name, safe='')}", body), data_dir)
+    _show(Screen(sys.stdout), made)
+
+
+@mcp.command("remove")
+def remove(name: Name, *, data_dir: DataDir = None) -> None:
+    """Take a server out of .mcp.json."""
+    answered(lambda client: client.delete(f"/api/mcp/{quote(name, safe='')}"), data_dir)
+    Screen(sys.stdout).line(f"removed {name}")
+
+
+@mcp.command("allow")
+def allow(
+    name: Name,
+    *,
+    sandboxed: Annotated[
+        bool, typer.Option("--sandboxed", help="In sandboxes too, where its program must be.")
+    ] = False,
+    agent: Annotated[
+        str | None, typer.Option(help="The agent whose file describes the server.")
+    ] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Let turns use a server as it is now."""
+    body = {"sandboxed": sandboxed, "agentPath": agent}
+    path = f"/api/mcp/{quote(name, safe='')}/allow"
+    _show(Screen(sys.stdout), answered(lambda client: client.post(path, body), data_dir))
+
+
+def _pairs(said: list[str]) -> dict[str, str]:
+    found = {}
+    for each in said:
+        name, separator, value = each.partition("=")
+        if not separator:  # not repeated: it may be a secret
+            raise typer.BadParameter("NAME=VALUE is expected")
+        found[name] = value
+    return found
+
+
+def _show(screen: Screen, server: Mapping[str, Any]) -> None:
+    if not server["allowed"]:
+        state, style = "not allowed as it is now: trustfloor mcp allow " + server["name"], "red"
+    else:
+        state, style = "allowed" + (", in sandboxes too" if server["sandboxed"] else ""), "dim"
+    screen.line(f"{server['name']}  ({server['type']})")
+    what = server["url"] or " ".join([server["command"], *server["args"]])
+    screen.line(f"    {what}")
+    for key, value in {**(server["env"] or {}), **(server["headers"] or {})}.items():
+        screen.line(f"    {key}={value}", "dim")
+    screen.line(f"    {state}", style)

@@ -1,0 +1,121 @@
+"""Which servers a turn gets, and why not the others: each is a warning, and the turn goes on.
+
+Pure: what is configured, wanted and allowed is known by then.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from supervisor.errors import InvalidRequest
+from supervisor.mcp.server_entry import ServerEntry, read_entry
+from supervisor.trust.levels import TrustLevel
+
+LEFT_OUT: Final = "mcp_server_left_out"
+"""The code of the warning that a turn does without a server."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a turn's agent says of servers. `names` None: all of the vault's; `own` its file's."""
+
+    names: tuple[str, ...] | None = None
+    own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+    agent: str | None = None
+    """Its file, relative to the vault."""
+
+
+ALL: Final = Wanted()
+"""What a session without an agent wants."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A server that is wanted: its entry, or else the fault for which it can't be used."""
+
+    name: str
+    entry: ServerEntry | None
+    fault: str | None = None
+    agent: str | None = None
+    """Whose file describes it; None: the vault's."""
+    allowed: bool = False
+    in_sandboxes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TurnServers:
+    """A turn's servers as the agent's program is given them, and why others are left out.
+
+    `config` holds secrets; None: there are no servers.
+    """
+
+    config: str | None = field(default=None, repr=False)
+    names: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+NONE: Final = TurnServers()
+
+
+def own_candidates(wanted: Wanted) -> Iterator[Candidate]:
+    """The servers that the agent's file describes itself."""
+    for name, plain in wanted.own.items():
+        try:
+            yield Candidate(name, read_entry(name, plain), agent=wanted.agent)
+        except InvalidRequest as error:
+            fault = f"{error.where}: {error.message}" if error.where else error.message
+            yield Candidate(name, None, fault, wanted.agent)
+
+
+def choose(
+    candidates: tuple[Candidate, ...],
+    level: TrustLevel,
+    values: Mapping[str, str],
+    *,
+    confined: bool = True,
+) -> TurnServers:
+    """The servers of a turn at this level. `values`: of the variables that may be referred to.
+
+    `confined`: whether a process at `vault` is in a cage on this machine.
+    """
+    servers: dict[str, Any] = {}
+    warnings: list[str] = []
+    not_there: list[str] = []
+    for each in candidates:
+        if level is TrustLevel.SANDBOXED and each.allowed and not each.in_sandboxes:
+            not_there.append(each.name)
+            continue
+        reason = _against(each, level, confined=confined)
+        if reason is None and each.entry is not None:
+            try:
+                servers[each.name] = each.entry.given(values)
+            except InvalidRequest as error:
+                reason = f"{error.message}; {error.remedy}"
+        if reason is not None:
+            warnings.append(f"the MCP server {each.name} is left out: {reason}")
+    if not_there:
+        warnings.append(
+            f"MCP servers left out of this sandbox: {', '.join(not_there)}; to use one here: "
+            "trustfloor mcp allow NAME --sandboxed"
+        )
+    config = json.dumps({"mcpServers": servers}, ensure_ascii=False) if servers else None
+    return TurnServers(config, tuple(servers), tuple(warnings))
+
+
+def _against(each: Candidate, level: TrustLevel, *, confined: bool) -> str | None:
+    """Why this server isn't used at this level."""
+    if each.entry is None:
+        return each.fault or "it can't be read"
+    if not each.allowed:
+        of = "" if each.agent is None else f" --agent {each.agent}"
+        return (
+            "nobody has allowed it as it is now; look at it (trustfloor mcp list), then run: "
+            f"trustfloor mcp allow {each.name}{of}"
+        )
+    local = each.entry.transport == "stdio"
+    if level is TrustLevel.SANDBOXED and not local:
+        return "a sandbox has no network; use one of the type stdio, or another trust level"
+    if level is TrustLevel.VAULT and local and not confined:
+        return "this machine has no cage to run it in (trustfloor doctor)"
+    return None
