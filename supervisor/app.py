@@ -184,6 +184,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             agents=agents.read,
             record=audit.append,
             void_grants=grants.void_session,
+            servers=mcp.of_turn,
             sweep=sweeper.sweep_after_turn,
             ended=index.turn_ended,
         )

@@ -210,7 +210,10 @@ FIELD_REPORTS: Final = (
     Promise(
         "S13",
         "No CLI process is left, and no foreign one is touched.",
-        ("integration/test_field_cli_processes.py",),
+        (
+            "integration/test_field_cli_processes.py",
+            "integration/test_mcp_turns.py::test_a_server_that",
+        ),
     ),
     Promise(
         "S14",
@@ -235,6 +238,17 @@ FIELD_REPORTS: Final = (
         "S23-S25",
         "No web page drives the API, whatever Host, Origin or type it sends; no stream is open.",
         ("security/test_inv_17_who_may_call.py", "integration/test_api_routes.py"),
+    ),
+    Promise(
+        "S26",
+        "Adding an MCP server runs nothing, is an admin's, and never starts a host process for a"
+        " sandbox.",
+        (
+            "integration/test_mcp.py",
+            "integration/test_mcp_turns.py",
+            "security/test_inv_06_mcp_secrets.py",
+            "security/test_inv_10_steering_in_the_cage.py",
+        ),
     ),
     Promise(
         "S29",

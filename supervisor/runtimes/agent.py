@@ -59,6 +59,8 @@ class Places:
     """Holds the system prompt, or what is appended to the preset: files have no length limit."""
     transcript: PurePosixPath | None
     """An earlier conversation to take up."""
+    servers_file: PurePosixPath | None = None
+    """Describes the MCP servers; not in the arguments, which others on the machine can read."""
 
     @property
     def projects(self) -> PurePosixPath:
@@ -90,6 +92,7 @@ def arguments(plan: RunPlan, places: Places) -> list[str]:
         permission_prompt_tool_name="stdio",
         setting_sources=[],
         strict_mcp_config=True,
+        mcp_servers=str(places.servers_file) if places.servers_file else {},
         include_partial_messages=True,
         resume=str(places.transcript) if places.transcript else None,
         session_id=None if places.transcript else plan.session_id,

@@ -29,6 +29,7 @@ class RunPlan:
     `vault` is absolute on the host, `cwd` and `transcript` relative to it: the JSONL file that the
     supervisor keeps for this session. `resume` says that it holds an earlier conversation.
     `honeytokens` make what stands where denied files are, and know it again; None: nothing does.
+    `servers` are the MCP servers as the CLI reads them, JSON with secrets in it; None: none.
     `network` says whether tools at `vault` share the host's; in a sandbox there is none.
     """
 
@@ -46,6 +47,7 @@ class RunPlan:
     append_system_prompt: str | None = None
     tools: tuple[str, ...] | None = None
     network: bool = True
+    servers: str | None = field(default=None, repr=False, compare=False)
     honeytokens: Honeytokens | None = field(default=None, repr=False, compare=False)
 
 

@@ -24,6 +24,13 @@ from supervisor.runtimes.contract import RunResult
 MODEL_RETRY: Final = "model_retry"
 """The code of the warning that the model's API failed and is tried again."""
 
+MAX_SERVERS: Final = 100
+MAX_NAME_CHARS: Final = 100
+_SERVER_TROUBLES: Final = {
+    "failed": "did not start",
+    "needs-auth": "wants a login that it wasn't given",
+    "pending": "has not answered yet; its tools come once it does",
+}
 MAX_RESULT_CHARS: Final = 1024 * 1024
 
 
@@ -114,13 +121,7 @@ class Translator:
                 tools=tuple(str(tool) for tool in tools) if isinstance(tools, list) else (),
                 permission_mode=str(frame.get("permissionMode", "default")),
             )
-            servers = frame.get("mcp_servers")
-            for server in servers if isinstance(servers, list) else ():
-                if isinstance(server, dict) and server.get("status") == "failed":
-                    yield WarningEvent(
-                        code="mcp_connection_failed",
-                        message=f"the MCP server {server.get('name')!s} did not start",
-                    )
+            yield from _troubles(frame.get("mcp_servers"))
         elif subtype == "api_retry":
             yield WarningEvent(
                 code=MODEL_RETRY,
@@ -140,6 +141,18 @@ class Translator:
             error_status=status if isinstance(status, int) else None,
             usage=usage if isinstance(usage, dict) else {},
         )
+
+
+def _troubles(servers: object) -> Iterator[WarningEvent]:
+    """A warning for each MCP server that the turn has to do without."""
+    for server in servers[:MAX_SERVERS] if isinstance(servers, list) else ():
+        status = server.get("status") if isinstance(server, dict) else None
+        if isinstance(status, str) and status in _SERVER_TROUBLES:
+            name = str(server.get("name"))[:MAX_NAME_CHARS]
+            what = _SERVER_TROUBLES[status]
+            yield WarningEvent(
+                code="mcp_connection_failed", message=f"the MCP server {name} {what}"
+            )
 
 
 def _error(frame: Mapping[str, Any]) -> str:

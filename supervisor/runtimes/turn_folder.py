@@ -19,6 +19,7 @@ from supervisor.runtimes.agent import prompt_text
 from supervisor.runtimes.contract import RunPlan
 from supervisor.storage.beneath import read_inside
 from supervisor.storage.clearing import clear_away
+from supervisor.trust.levels import TrustLevel
 
 _COPY_BYTES = 1024 * 1024
 
@@ -32,6 +33,7 @@ class TurnFolder:
     """Proves to the supervisor that a container was given this very folder."""
     has_prompt: bool
     has_transcript: bool
+    has_servers: bool = False
 
     @property
     def run(self) -> Path:
@@ -47,6 +49,11 @@ class TurnFolder:
     def prompt(self) -> Path:
         """The system prompt, or what is appended to the preset."""
         return self.run / "prompt.txt"
+
+    @property
+    def servers(self) -> Path:
+        """Describes the MCP servers, with secrets in it: there only until the CLI has read it."""
+        return self.run / "servers.json"
 
     @property
     def transcript(self) -> Path:
@@ -67,6 +74,10 @@ class TurnFolder:
     def scratch(self) -> Path:
         """A local CLI's temporary folder."""
         return self.root / "scratch"
+
+    def forget_servers(self) -> None:
+        """Remove what describes the MCP servers, now that it has been read."""
+        self.servers.unlink(missing_ok=True)
 
 
 @asynccontextmanager
@@ -122,6 +133,7 @@ def _make(turns: Path, plan: RunPlan) -> TurnFolder:
         nonce=secrets.token_hex(16),
         has_prompt=prompt is not None,
         has_transcript=plan.resume,
+        has_servers=plan.servers is not None,
     )
     # Readable inside a container whatever its user; on the host the parent's mode closes it.
     folder.run.mkdir(mode=0o755)
@@ -130,6 +142,12 @@ def _make(turns: Path, plan: RunPlan) -> TurnFolder:
     folder.marker.write_text(folder.nonce)
     if prompt is not None:
         folder.prompt.write_text(prompt)
+    if plan.servers is not None:
+        # As with the folder: a container's user is nobody that the host knows.
+        closed = 0o644 if plan.level is TrustLevel.SANDBOXED else 0o600
+        folder.servers.touch(mode=0o600)
+        folder.servers.chmod(closed)
+        folder.servers.write_text(plan.servers, encoding="utf-8")
     if plan.resume:
         source = read_inside(Path(plan.vault), plan.transcript)
         with source, folder.transcript.open("xb") as copy:

@@ -18,6 +18,7 @@ from supervisor.errors import (
 from supervisor.events.log import EventLog
 from supervisor.events.schema import WarningEvent
 from supervisor.ids import SessionId, new_session_id, new_turn_id
+from supervisor.mcp.chosen import ALL, LEFT_OUT, TurnServers, Wanted
 from supervisor.observability.logs import fields, log_context
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.runtimes.honeytokens import SECRET_BYTES, Honeytokens
@@ -218,6 +219,7 @@ class Conversations:
             facts = replace(facts, level=None)
         trust = trust_of_message(facts, request.trust_level)
         facts = await self._records.remembering(facts, trust.effective)
+        servers = await self._servers(facts, trust.effective)
         plan = plan_turn(
             turn_id=lane.turn_id,
             message=replace(message, model=self._model(message, session, facts)),
@@ -225,6 +227,7 @@ class Conversations:
             trust=trust,
             terms=_terms(self._house.policy(), trust.effective),
             honeytokens=Honeytokens(secrets.token_bytes(SECRET_BYTES)),
+            servers=servers.config,
             scripted=self._house.scripted,
         )
         runtime = self._house.runtimes.get(trust.effective)
@@ -241,6 +244,9 @@ class Conversations:
         if place.warning is not None:
             moved = WarningEvent(code="working_directory", message=place.warning)
             await self._log.append(session.id, lane.turn_id, moved)
+        for each in servers.warnings:
+            left_out = WarningEvent(code=LEFT_OUT, message=each)
+            await self._log.append(session.id, lane.turn_id, left_out)
         await self._stores.sessions.increment_message_count(session.id)
         # Whoever raised a floor since it was read above did not see a level on this lane yet.
         await self._stop_if_too_loose(lane)
@@ -249,6 +255,13 @@ class Conversations:
             logger.info("turn began", extra=known)
             self._group.create_task(self._course.run(plan, runtime, lane), name=lane.turn_id)
         return TurnStarted(session.id, lane.turn_id, opening.seq - 1)
+
+    async def _servers(self, facts: SessionFacts, level: TrustLevel) -> TurnServers:
+        agent = facts.agent
+        wanted = ALL
+        if agent is not None:
+            wanted = Wanted(agent.mcp_servers, agent.own_servers, agent.path)
+        return await asyncio.to_thread(self._house.servers, wanted, level)
 
     def _model(self, message: Message, session: Session, facts: SessionFacts) -> str | None:
         """The message's model, or else the session's, its agent's, the house's."""

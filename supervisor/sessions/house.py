@@ -9,6 +9,7 @@ from supervisor.agents.discover import Agents
 from supervisor.approvals.open_requests import TurnContext
 from supervisor.events.schema import PermissionDeniedEvent
 from supervisor.ids import SessionId, TurnId
+from supervisor.mcp.chosen import TurnServers, Wanted
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.permissions import Bounds
 from supervisor.runtimes.contract import Runtime, ToolGate
@@ -84,6 +85,8 @@ class House:
     """Enters something into the audit log: its kind, whose it is, what it was."""
     void_grants: Callable[[SessionId, str], Awaitable[object]]
     """Ends a session's grants, and says why."""
+    servers: Callable[[Wanted, TrustLevel], TurnServers]
+    """The MCP servers of a turn; blocks."""
     sweep: Callable[[], Awaitable[object]]
     """Removes what is ours and in use by no turn; called after each one. Never raises."""
     ended: Callable[[SessionId], None] = _nobody

@@ -191,6 +191,7 @@ def plan_turn(  # noqa: PLR0913  (all that a plan is made of)
     trust: Trust,
     terms: Terms,
     honeytokens: Honeytokens | None = None,
+    servers: str | None = None,
     scripted: bool = False,
 ) -> TurnPlan:
     """The plan of one turn. Raises InvalidRequest for a message that can't be sent."""
@@ -216,6 +217,7 @@ def plan_turn(  # noqa: PLR0913  (all that a plan is made of)
             append_system_prompt=None if custom or own_prompt is not None else told.text,
             tools=_offered(agent),
             network=terms.cage_network,
+            servers=servers,
             honeytokens=honeytokens,
         ),
         trust=trust,

@@ -109,9 +109,11 @@ class ContainerRuntime:
                 raise _refusal(receipt, receipt.shortfalls)
             places = _places(plan, folder)
             await channel.write(encode(_start_line(plan, places)))
-            yield await stack.enter_async_context(
+            run = await stack.enter_async_context(
                 open_agent(plan, Caged(places, channel, receipt, door), gate)
             )
+            await asyncio.to_thread(folder.forget_servers)
+            yield run
 
     @asynccontextmanager
     async def _view(self, plan: RunPlan) -> AsyncIterator[TurnView]:
@@ -247,6 +249,7 @@ def _places(plan: RunPlan, folder: TurnFolder) -> Places:
         model_socket=run / folder.model_socket.name,
         prompt_file=run / folder.prompt.name if folder.has_prompt else None,
         transcript=None,
+        servers_file=run / folder.servers.name if folder.has_servers else None,
     )
     return places.resuming(places.resumed(plan)) if folder.has_transcript else places
 

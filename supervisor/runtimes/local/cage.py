@@ -255,8 +255,9 @@ def _give(folder: TurnFolder, uid: int, gid: int) -> None:
     for place in (folder.config, folder.scratch):
         for each in (place, *place.rglob("*")):
             os.chown(each, uid, gid, follow_symlinks=False)
-    if folder.has_prompt:
-        os.chown(folder.prompt, uid, gid)
+    for given, file in ((folder.has_prompt, folder.prompt), (folder.has_servers, folder.servers)):
+        if given:
+            os.chown(file, uid, gid)
 
 
 async def _measured(

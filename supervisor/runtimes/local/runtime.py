@@ -64,9 +64,11 @@ class LocalRuntime:
             # Tools may have left the process group; the mark in their environment finds them.
             stack.push_async_callback(asyncio.to_thread, self._end_leftovers, plan.turn_id)
             channel, receipt = await self._started(stack, plan, folder, places)
-            yield await stack.enter_async_context(
+            run = await stack.enter_async_context(
                 open_agent(plan, Caged(places, channel, receipt, door), gate)
             )
+            await asyncio.to_thread(folder.forget_servers)
+            yield run
 
     async def _started(
         self, stack: AsyncExitStack, plan: RunPlan, folder: TurnFolder, places: Places
@@ -119,6 +121,7 @@ class LocalRuntime:
             model_socket=PurePosixPath(folder.model_socket),
             prompt_file=PurePosixPath(folder.prompt) if folder.has_prompt else None,
             transcript=None,
+            servers_file=PurePosixPath(folder.servers) if folder.has_servers else None,
         )
         if not folder.has_transcript:
             return places

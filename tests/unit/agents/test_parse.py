@@ -149,6 +149,11 @@ def test_servers_are_named_or_described() -> None:
     assert named.mcp_servers == ("browser", "notes")
     own = parsed("---\nname: x\nmcpServers: {b: {command: npx, args: [x]}}\n---\n")
     assert own.own_servers == {"b": {"command": "npx", "args": ["x"]}}
+    assert own.mcp_servers == ()
+    both = parsed("---\nname: x\nmcpServers: [a, b: {command: npx}]\n---\n")
+    assert (both.mcp_servers, both.own_servers) == (("a",), {"b": {"command": "npx"}})
+    assert parsed("---\nname: x\nmcpServers: []\n---\n").mcp_servers == ()
+    assert parsed("---\nname: x\n---\n").mcp_servers is None
 
 
 def test_without_a_name_it_is_called_as_its_file() -> None:

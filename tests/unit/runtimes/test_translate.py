@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -118,3 +119,20 @@ _KINDS = st.sampled_from(["assistant", "user", "system", "stream_event", "result
 @given(_KINDS, st.dictionaries(_KEYS | st.sampled_from(["subtype", "usage"]), _ANY))
 def test_no_frame_makes_the_translator_raise(kind: str, rest: dict[str, Any]) -> None:
     said({**rest, "type": kind}, {**rest, "type": kind, "subtype": "init"})
+
+
+@pytest.mark.parametrize(
+    ("status", "says"),
+    [("failed", "did not start"), ("needs-auth", "login"), ("pending", "not answered")],
+)
+def test_a_server_that_the_turn_has_to_do_without_is_a_warning(status: str, says: str) -> None:
+    servers = [
+        {"name": "n" * 1000, "status": status},
+        {"name": "good", "status": "connected"},
+        {"name": "odd", "status": []},
+        None,
+    ]
+    frame = {"type": "system", "subtype": "init", "mcp_servers": servers}
+    (warning,) = [each for each in said(frame) if isinstance(each, WarningEvent)]
+    assert says in warning.message
+    assert len(warning.message) < 300

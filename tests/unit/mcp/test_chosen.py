@@ -1,0 +1,83 @@
+"""Which servers a turn gets, by level and by what was allowed; the others are warnings."""
+
+import json
+from typing import Any
+
+import pytest
+
+from supervisor.mcp.chosen import Candidate, Wanted, choose, own_candidates
+from supervisor.mcp.server_entry import read_entry
+from supervisor.trust.levels import TrustLevel
+
+STDIO: dict[str, Any] = {"command": "x", "args": ["${A}"], "env": {"T": "${A}-${B:-b}"}, "k": 1}
+HTTP: dict[str, Any] = {"type": "http", "url": "https://h/${A}", "headers": {"X": "${A}"}}
+VALUES = {"A": "value-of-a"}
+
+
+def candidate(plain: dict[str, Any], *, allowed: bool = True, there: bool = False) -> Candidate:
+    return Candidate("s", read_entry("s", plain), allowed=allowed, in_sandboxes=there)
+
+
+@pytest.mark.parametrize("level", [TrustLevel.FULL, TrustLevel.VAULT])
+def test_an_allowed_server_is_handed_over_with_its_values(level: TrustLevel) -> None:
+    found = choose((candidate(STDIO),), level, VALUES)
+    assert found.warnings == ()
+    assert json.loads(found.config or "") == {
+        "mcpServers": {
+            "s": {
+                "type": "stdio",
+                "command": "x",
+                "args": ["value-of-a"],
+                "env": {"T": "value-of-a-b"},
+            }
+        }
+    }
+    assert "value-of-a" not in repr(found)
+    found = choose((candidate(HTTP),), level, VALUES)
+    assert json.loads(found.config or "")["mcpServers"]["s"] == {
+        "type": "http",
+        "url": "https://h/value-of-a",
+        "headers": {"X": "value-of-a"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("each", "level", "confined", "why"),
+    [
+        (candidate(STDIO, allowed=False), TrustLevel.FULL, True, "nobody has allowed it"),
+        (candidate(STDIO, allowed=False), TrustLevel.SANDBOXED, True, "nobody has allowed it"),
+        (candidate(STDIO), TrustLevel.SANDBOXED, True, "--sandboxed"),
+        (candidate(HTTP), TrustLevel.SANDBOXED, True, "--sandboxed"),
+        (candidate(HTTP, there=True), TrustLevel.SANDBOXED, True, "no network"),
+        (candidate(STDIO), TrustLevel.VAULT, False, "no cage"),
+        (Candidate("s", None, "a fault"), TrustLevel.FULL, True, "a fault"),
+        (candidate({"command": "${GONE}"}), TrustLevel.FULL, True, "GONE"),
+    ],
+)
+def test_what_may_not_be_used_is_left_out_with_the_reason(
+    each: Candidate, level: TrustLevel, confined: bool, why: str
+) -> None:
+    found = choose((each,), level, VALUES, confined=confined)
+    assert found.config is None
+    (told,) = found.warnings
+    assert why in told
+    assert "value-of-a" not in told
+
+
+def test_in_a_sandbox_one_warning_names_all_that_are_not_for_it() -> None:
+    each = candidate(STDIO)
+    there = Candidate("t", read_entry("t", {"command": "x"}), allowed=True, in_sandboxes=True)
+    found = choose((each, each, there), TrustLevel.SANDBOXED, VALUES)
+    assert found.names == ("t",)
+    assert len(found.warnings) == 1
+
+
+def test_without_a_cage_a_server_by_url_is_used() -> None:
+    assert choose((candidate(HTTP),), TrustLevel.VAULT, VALUES, confined=False).names == ("s",)
+
+
+def test_servers_of_an_agents_file_are_read_like_others() -> None:
+    wanted = Wanted((), {"a": {"command": "x"}, "b": {"command": 1}}, "agents/x.md")
+    good, bad = own_candidates(wanted)
+    assert (good.name, good.agent, good.allowed) == ("a", "agents/x.md", False)
+    assert (bad.entry, bad.fault) == (None, "b.command: a text is expected")
