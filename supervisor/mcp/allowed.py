@@ -7,7 +7,6 @@ changed since isn't allowed any more.
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -16,7 +15,7 @@ from typing import Any, Final
 
 from supervisor.errors import ConfigurationError
 from supervisor.mcp.server_entry import ServerEntry
-from supervisor.storage.beneath import open_inside, replace_inside
+from supervisor.storage.beneath import read_inside, replace_inside
 
 _FILE: Final = PurePosixPath("mcp-allowed.json")
 _LARGEST: Final = 4 * 1024 * 1024
@@ -83,7 +82,7 @@ class AllowedServers:
     def _read(self) -> Mapping[str, Any]:
         """What is kept; nothing where it can't be read: then nothing is allowed."""
         try:
-            with open(open_inside(self._data, _FILE, os.O_RDONLY), "rb") as file:  # noqa: PTH123
+            with read_inside(self._data, _FILE) as file:
                 found = json.loads(file.read(_LARGEST))
         except (OSError, ValueError, RecursionError):
             return {}

@@ -18,7 +18,7 @@ from supervisor.mcp.hidden import unmasked
 from supervisor.mcp.json_places import JsonObject, Member, NotJson, read_object
 from supervisor.mcp.server_entry import KNOWN, ServerEntry, read_entry
 from supervisor.policy.fault import PolicyFault
-from supervisor.storage.beneath import open_inside, replace_inside
+from supervisor.storage.beneath import read_inside, replace_inside
 
 FILE: Final = ".mcp.json"
 LARGEST: Final = 1024 * 1024
@@ -174,7 +174,7 @@ class McpFile:
 
     def _content(self) -> _Content:
         try:
-            descriptor = open_inside(self._vault, _PATH, os.O_RDONLY)
+            file = read_inside(self._vault, _PATH)
         except FileNotFoundError:
             return _Content("{}\n", "", None, b"")
         except OSError as error:
@@ -184,7 +184,7 @@ class McpFile:
             }.get(error.errno or 0, error.strerror or "it can't be opened")
             raise _unreadable(what) from error
         try:
-            with open(descriptor, "rb") as file:  # noqa: PTH123  (opened by what follows no link)
+            with file:
                 status = os.fstat(file.fileno())
                 raw = file.read(LARGEST + 1)
         except OSError as error:
@@ -207,7 +207,7 @@ class McpFile:
             if like is None:  # a new one belongs to the vault's owner, and is closed to others
                 owner = self._vault.stat()
                 like = os.stat_result((0o100600, *tuple(owner)[1:]))
-            replace_inside(self._vault, _PATH, raw, like=like)
+            replace_inside(self._vault, _PATH, raw, 0o600, like=like)
         except OSError as error:
             raise InvalidRequest(
                 f"{FILE} can't be written: {error.strerror}",
