@@ -35,9 +35,12 @@ from supervisor.gateway.door import Gateway
 from supervisor.gateway.proxy import Upstream
 from supervisor.gateway.scenario import parse_scenario
 from supervisor.gateway.scripted_model import serve_scripted
+from supervisor.ids import TurnId
 from supervisor.imports.importer import Imports
 from supervisor.mcp.hidden import SHORTEST_SECRET
 from supervisor.mcp.servers import McpServers
+from supervisor.mcp.started import Bench
+from supervisor.mcp.trials import Trials
 from supervisor.observability.audit import AuditLog
 from supervisor.observability.health import Readiness
 from supervisor.policy.deny_list import DenyList
@@ -51,6 +54,8 @@ from supervisor.runtimes.contract import Runtime
 from supervisor.runtimes.local.availability import vault_cage_available
 from supervisor.runtimes.local.cage import Confines
 from supervisor.runtimes.local.checks import bundled_cli
+from supervisor.runtimes.local.environment import passed_on
+from supervisor.runtimes.local.leftovers import end_leftovers, marks
 from supervisor.runtimes.local.runtime import LocalRuntime, LocalTerms
 from supervisor.runtimes.visible import VisibleFile
 from supervisor.search.finding import Finding
@@ -88,6 +93,11 @@ class _Machinery:
     engine: Engine
     views: VaultViews
     lanes: Lanes
+    bench: Bench
+
+    def living(self) -> set[TurnId]:
+        """What processes may be marked with that nobody is to end."""
+        return self.lanes.living_turns() | self.bench.living
 
 
 @asynccontextmanager
@@ -133,7 +143,8 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             gateway=gateway,
             engine=await stack.enter_async_context(Engine(str(settings.engine_socket))),
             views=VaultViews(places.data / "vault-view"),
-            lanes=Lanes(),
+            lanes=(lanes := Lanes()),
+            bench=_bench(settings, places, lanes),
         )
         sweeper = Sweeper(
             machinery.engine, machinery.views, machinery.lanes, places.instance, places.turns
@@ -216,6 +227,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             search=Finding(database.path, settings.vault, index, lambda: policy.current.hidden),
             index=index,
             mcp=mcp,
+            mcp_trials=Trials(machinery.bench),
             token=SecretStr(token),
             conversations=conversations,
             log=log,
@@ -242,6 +254,22 @@ def _index(
         return machinery.views.visible(settings.vault, deny_list, machinery.places.own, stop)
 
     return Index(IndexRows(database), settings.vault, look=look, hidden=hidden, home=Path.home())
+
+
+def _bench(settings: Settings, places: Places, lanes: Lanes) -> Bench:
+    """Where MCP servers are tried out: as at `full`, and found again as a turn's processes are."""
+    living: set[TurnId] = set()
+
+    def end(mark: TurnId) -> None:
+        end_leftovers(places.instance, lambda: (lanes.living_turns() | living) - {mark})
+
+    return Bench(
+        folder=settings.vault,
+        environment=passed_on(os.environ),
+        marks=partial(marks, places.instance),
+        end=end,
+        living=living,
+    )
 
 
 def _mcp_values(settings: Settings) -> dict[str, str]:
@@ -297,7 +325,7 @@ def _runtimes(settings: Settings, machinery: _Machinery) -> Mapping[TrustLevel, 
             turns=places.turns,
             instance=places.instance,
             cli=bundled_cli(),
-            living=machinery.lanes.living_turns,
+            living=machinery.living,
             confines=Confines(
                 own=places.own,
                 steering=(settings.policies, Path(sys.prefix), Path(__file__).resolve().parent),

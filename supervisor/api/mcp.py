@@ -1,4 +1,4 @@
-"""The vault's MCP servers: list, add, change, allow, remove. None of these starts anything.
+"""The vault's MCP servers: list, add, change, allow, remove, test. Only the test starts anything.
 
 All of it is for an admin: a server is a program that runs on this machine.
 """
@@ -21,6 +21,7 @@ from supervisor.mcp.chosen import Wanted
 from supervisor.mcp.hidden import shown
 from supervisor.mcp.server_entry import Transport
 from supervisor.mcp.servers import Listed
+from supervisor.mcp.trials import MOST_SECONDS, SECONDS
 
 router = APIRouter(prefix="/mcp", tags=["mcp"])
 
@@ -46,6 +47,37 @@ class AllowBody(Body):
 
     sandboxed: bool = False
     agent_path: str | None = Field(None, description="The agent whose file describes the server")
+
+
+class McpTestBody(Body):
+    """How long the server is waited for."""
+
+    seconds: float = Field(SECONDS, gt=0, le=MOST_SECONDS, allow_inf_nan=False)
+
+
+class McpToolView(View):
+    """A tool as the server describes it; agents call it `mcp__SERVER__TOOL`."""
+
+    name: str
+    description: str
+
+
+class McpTestView(View):
+    """How a server did. `failure`: why it is of no use; `complaint`: the last that it wrote itself.
+
+    What it says is cut, and characters that draw something else are replaced. `more`: it has more
+    tools than are listed.
+    """
+
+    ok: bool
+    seconds: float
+    server_name: str | None = None
+    server_version: str | None = None
+    protocol: str | None = None
+    tools: list[McpToolView]
+    more: bool = False
+    failure: str | None = None
+    complaint: str | None = None
 
 
 class McpServerView(View):
@@ -167,6 +199,36 @@ async def allow_server(
     await _record(supervisor, caller, what, name)
     allow = supervisor.mcp.allow
     return _view(await asyncio.to_thread(allow, name, wanted, sandboxed=body.sandboxed))
+
+
+@router.post("/{name}/test")
+async def test_server(
+    name: str, body: McpTestBody, caller: Calling, supervisor: Supervisor
+) -> McpTestView:
+    """Start a server, or call it, list its tools, and end it again.
+
+    It runs on this machine as it would at `full`. Takes a server that is allowed as it is (422).
+    """
+    caller.require(Scope.ADMIN)
+    listed = await asyncio.to_thread(supervisor.mcp.allowed, name)
+    given = supervisor.mcp.given(listed.entry)
+    await _record(supervisor, caller, "tested", name)
+    trial = await supervisor.mcp_trials.of(given, body.seconds)
+    found = trial.found
+    return McpTestView(
+        ok=found is not None,
+        seconds=trial.seconds,
+        server_name=found.name if found else None,
+        server_version=found.version if found else None,
+        protocol=found.protocol if found else None,
+        tools=[
+            McpToolView(name=each.name, description=each.description)
+            for each in (found.tools if found else ())
+        ],
+        more=found.more if found else False,
+        failure=trial.failure,
+        complaint=trial.complaint,
+    )
 
 
 def _wanted(agent: AgentDefinition) -> Wanted:

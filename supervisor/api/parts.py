@@ -22,6 +22,7 @@ from supervisor.gate.policy_files import PolicySource
 from supervisor.ids import SessionId
 from supervisor.imports.importer import Imports
 from supervisor.mcp.servers import McpServers
+from supervisor.mcp.trials import Trials
 from supervisor.observability.health import Readiness
 from supervisor.search.finding import Finding
 from supervisor.search.index import Index
@@ -102,6 +103,7 @@ class Parts:
     search: Finding
     index: Index
     mcp: McpServers
+    mcp_trials: Trials
     agents: Callable[[], Agents]
     """Reads the vault's agent files; blocks."""
     readiness: Callable[[], Awaitable[Readiness]]

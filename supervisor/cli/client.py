@@ -155,9 +155,19 @@ class Client:
         """The JSON that a path has. Raises Unreachable or Refused."""
         return await self._ask("GET", path)
 
-    async def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """Change something; the answer's JSON. Raises Unreachable or Refused."""
-        return await self._ask("POST", path, json=dict(body or {}))
+    async def post(
+        self,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        seconds: float = _SILENCE_SECONDS,
+    ) -> Any:
+        """Change something; the answer's JSON. Raises Unreachable or Refused.
+
+        `seconds`: how long the answer is waited for.
+        """
+        patience = httpx.Timeout(10.0, read=seconds)
+        return await self._ask("POST", path, json=dict(body or {}), timeout=patience)
 
     async def put(self, path: str, body: Mapping[str, Any]) -> Any:
         """Set something; the answer's JSON. Raises Unreachable or Refused."""

@@ -107,6 +107,35 @@ def allow(
     _show(Screen(sys.stdout), answered(lambda client: client.post(path, body), data_dir))
 
 
+@mcp.command("test")
+def try_out(
+    name: Name,
+    *,
+    seconds: Annotated[
+        float, typer.Option(min=0.1, max=120, help="How long it is waited for.")
+    ] = 20.0,
+    data_dir: DataDir = None,
+) -> None:
+    """Start a server on this machine, list its tools, end it. Status 1 if it is of no use."""
+    path = f"/api/mcp/{quote(name, safe='')}/test"
+    said = {"seconds": seconds}
+    found = answered(lambda client: client.post(path, said, seconds=seconds + 30), data_dir)
+    screen = Screen(sys.stdout)
+    if not found["ok"]:
+        screen.line(f"{name} failed after {found['seconds']:.1f} s: {found['failure']}", "red")
+        if found["complaint"]:
+            screen.line(f"    it wrote: {found['complaint']}", "dim")
+        raise typer.Exit(1)
+    about = " ".join(filter(None, (found["serverName"], found["serverVersion"])))
+    screen.line(f"{name} answers: {about or 'no name'}, {found['seconds']:.1f} s")
+    for each in found["tools"]:
+        screen.line(f"  mcp__{name}__{each['name']}")
+        if each["description"]:
+            screen.line(f"      {each['description']}", "dim")
+    if found["more"]:
+        screen.line("  and more")
+
+
 def _pairs(said: list[str]) -> dict[str, str]:
     found = {}
     for each in said:

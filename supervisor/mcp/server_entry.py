@@ -204,6 +204,10 @@ def _variables(where: str, value: object) -> Mapping[str, str]:
     for i, name in enumerate(found):
         if _VARIABLE.match(name) is None:  # not repeated: it may be a value in the wrong place
             raise InvalidRequest("this is no variable's name", where=f"{where}[{i}]")
+        if name.startswith("TRUSTFLOOR_"):
+            raise InvalidRequest(
+                "the supervisor's own variables aren't set by an entry", where=f"{where}.{name}"
+            )
         if _LOADERS.match(name) is not None:
             raise InvalidRequest(
                 f"{name} makes programs run other code than their own",

@@ -38,6 +38,7 @@ from supervisor.gate.policy_files import PolicySource
 from supervisor.ids import SessionId, TurnId, new_session_id, new_turn_id
 from supervisor.imports.importer import Imports
 from supervisor.mcp.servers import McpServers
+from supervisor.mcp.trials import Trials
 from supervisor.observability.audit import AuditLog
 from supervisor.observability.health import Check, Readiness
 from supervisor.runtimes.container.vault_view import VaultViews
@@ -57,6 +58,7 @@ from supervisor.storage.workspaces import WorkspaceStore
 from supervisor.trust.floor import Floor, FloorSource
 from supervisor.trust.levels import TrustLevel
 from supervisor.trust.resolve import Trust, require_not_looser, resolve_trust
+from tests.worlds.bench import bench_in
 from tests.worlds.http import Listening, listening
 
 TOKEN = "canary-token-of-this-test"
@@ -264,6 +266,7 @@ async def api_world(
             search=Finding(db.path, vault, index, lambda: policy.current.hidden),
             index=index,
             mcp=McpServers(vault, folder, MCP_VALUES),
+            mcp_trials=Trials(bench_in(vault)),
             readiness=_all_well,
             record=audit.append,
         )

@@ -57,6 +57,7 @@ def test_unknown_keys_are_kept() -> None:
         ("a", {"command": "x", "url": "http://y"}, "a.url"),
         ("a", {"command": "x", "env": {"LD_PRELOAD": "/x.so"}}, "a.env.LD_PRELOAD"),
         ("a", {"command": "x", "env": {"NODE_OPTIONS": "-r x"}}, "a.env.NODE_OPTIONS"),
+        ("a", {"command": "x", "env": {"TRUSTFLOOR_TURN": "x"}}, "a.env.TRUSTFLOOR_TURN"),
         ("a", {"command": "x", "env": {"a b": "x"}}, "a.env[0]"),
         ("a", {"command": "x", "env": {"A": 1}}, "a.env[0]"),
         ("a", {"comand": "x", "type": "stdio"}, "a.comand"),
