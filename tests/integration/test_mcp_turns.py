@@ -4,6 +4,7 @@ import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 import pytest_asyncio
@@ -181,7 +182,8 @@ async def test_every_call_of_a_server_passes_the_gate(tmp_path: Path, answer: st
 async def test_a_server_that_ignores_signals_and_hides_a_process_is_gone_after_the_turn(
     house: House, level: TrustLevel
 ) -> None:
-    house.parts.mcp.save("a", plain(STUBBORN))
+    program = f"{STUBBORN}\n# {uuid4().hex}"  # known from those of tests side by side
+    house.parts.mcp.save("a", plain(program))
     house.parts.mcp.allow("a", sandboxed=True)
     turn = await house.send(prompt(step("slow", delay_s=600.0)), level, until=is_a("init"))
     assert "mcp__a__echo" in tools(turn)
@@ -189,11 +191,11 @@ async def test_a_server_that_ignores_signals_and_hides_a_process_is_gone_after_t
     await turn.go_on()
     assert turn.end["type"] == "aborted"
     await nothing_left_of(house.root / "data", house.root / "run")
-    assert not _with_argument(STUBBORN)
+    assert not _with_argument(program)
     turn = await house.send("hello", level)
     assert turn.end["type"] == "done"
     await nothing_left_of(house.root / "data", house.root / "run")
-    assert not _with_argument(STUBBORN)
+    assert not _with_argument(program)
 
 
 def _with_argument(text: str) -> list[str]:
