@@ -24,8 +24,14 @@ AsJson = Annotated[bool, typer.Option("--json", help="As JSON, as the API gives 
 
 def connected(data_dir: Path | None) -> Client:
     """A client with the token in `data_dir`, or where the environment or custom has that folder."""
-    folder = data_dir or Path(os.environ.get("TRUSTFLOOR_DATA_DIR") or default_data_dir())
-    return Client(find_url(), find_token(folder.expanduser()))
+    folder = data_folder(data_dir)
+    return Client(find_url(), find_token(folder))
+
+
+def data_folder(given: Path | None) -> Path:
+    """The supervisor's data folder: as given, by the environment, or the default."""
+    folder = given or Path(os.environ.get("TRUSTFLOOR_DATA_DIR") or default_data_dir())
+    return folder.expanduser()
 
 
 def answered(question: Callable[[Client], Awaitable[T]], data_dir: Path | None) -> T:

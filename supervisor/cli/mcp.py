@@ -1,6 +1,8 @@
 """`trustfloor mcp`: the vault's MCP servers, as the admin sees and sets them."""
 
+import asyncio
 import json
+import socket
 import sys
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -8,8 +10,10 @@ from urllib.parse import quote
 
 import typer
 
-from supervisor.cli.answered import DataDir, answered
+from supervisor.cli.answered import DataDir, answered, data_folder
+from supervisor.cli.client import Client, find_token, find_url
 from supervisor.cli.render import Screen
+from supervisor.errors import TrustfloorError
 
 mcp = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -21,9 +25,17 @@ Pairs = Annotated[
 
 @mcp.callback(invoke_without_command=True)
 def _mcp(context: typer.Context) -> None:
-    """List the vault's MCP servers, set them, allow them; without a subcommand, their list."""
-    if context.invoked_subcommand is None:
+    """List the vault's MCP servers, set and allow them; or be one for other programs.
+
+    Without a subcommand: at a terminal their list; elsewhere, where another program has started it,
+    `serve`.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    if sys.stdin.isatty():
         list_servers(as_json=False, data_dir=None)
+    else:
+        serve()
 
 
 @mcp.command("list")
@@ -134,6 +146,47 @@ def try_out(
             screen.line(f"      {each['description']}", "dim")
     if found["more"]:
         screen.line("  and more")
+
+
+@mcp.command("serve")
+def serve(
+    *,
+    http: Annotated[
+        bool, typer.Option("--http", help="Streamable HTTP on loopback; otherwise stdio.")
+    ] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="With --http; 0: a free one.")] = 3334,
+    data_dir: DataDir = None,
+) -> None:
+    """Be an MCP server: other programs list, read, begin and go on with sessions, sandboxed.
+
+    It calls the supervisor as the other commands do, and needs its token; over HTTP the caller
+    needs it too.
+    """
+    from supervisor.cli.mcp_server import serve_http, serve_stdio  # noqa: PLC0415 - slow to load
+
+    folder = data_folder(data_dir)
+
+    def opened() -> Client:
+        return Client(find_url(), find_token(folder))
+
+    try:
+        if not http:
+            asyncio.run(serve_stdio(opened))
+            return
+        token = find_token(folder)
+        listener = socket.create_server(("127.0.0.1", port))
+        where = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
+        Screen(sys.stdout).line(f"listening {where}")
+        sys.stdout.flush()
+        asyncio.run(serve_http(opened, token, listener))
+    except TrustfloorError as error:
+        Screen(sys.stderr).failure(error.message, error.where, error.remedy)
+        raise typer.Exit(1) from None
+    except OSError as error:
+        Screen(sys.stderr).failure(
+            f"the port can't be listened on: {error.strerror}", str(port), "choose another --port"
+        )
+        raise typer.Exit(1) from None
 
 
 def _pairs(said: list[str]) -> dict[str, str]:
