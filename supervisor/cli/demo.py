@@ -12,7 +12,7 @@ from typing import Annotated, Final
 import httpx
 import typer
 
-from supervisor.cli.tour import sandbox_steps, trust_steps
+from supervisor.cli.tour import sandbox_steps, session_steps, trust_steps
 from supervisor.cli.tour.claims import Claim
 from supervisor.cli.tour.ending import closes_the_books
 from supervisor.cli.tour.host import running_supervisor
@@ -55,6 +55,10 @@ STEPS: Final[tuple[tuple[str, Step], ...]] = (
         trust_steps.keeps_the_floor,
     ),
     ("The two looser levels: full without a cage, vault in one", trust_steps.runs_in_process),
+    ("An agent is a file, which can only take away", session_steps.keeps_agents_to_their_files),
+    ("A conversation from elsewhere goes on here", session_steps.goes_on_from_elsewhere),
+    ("Search finds what was said, and nothing denied", session_steps.finds_words_and_no_secret),
+    ("The supervisor is started anew", session_steps.goes_on_after_a_restart),
 )
 
 
@@ -102,7 +106,7 @@ async def _tour(teller: Teller, policies: Path | None, *, wait: bool) -> bool:
                 await host.require_sandbox()
                 instance = instance_of(world.data)
                 async with engine.creations(instance, began) as creations:
-                    stage = Stage(host.client, world, teller, host.process.pid)
+                    stage = Stage(host.client, world, teller, host.process.pid, host.restart)
                     teller.line()
                     teller.line(f"The supervisor is process {host.process.pid}.", "dim")
                     teller.line(f"The vault, a copy of sample-vault, is {world.vault}", "dim")

@@ -5,7 +5,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +48,7 @@ class Host:
     process: asyncio.subprocess.Process
     client: Client
     world: World
+    start: Callable[[], Awaitable[asyncio.subprocess.Process]]
     exit_status: int | None = None
 
     async def require_sandbox(self) -> None:
@@ -56,6 +57,12 @@ class Host:
         for check in ready["checks"]:
             if check["name"] in _NEEDED and check["ok"] is not True:
                 raise NoSandbox(check["detail"], remedy=check["remedy"])
+
+    async def restart(self) -> int:
+        """Stop it and start it again on the same folders; the exit status that it ended with."""
+        status = await self.stop()
+        self.process, self.exit_status = await self.start(), None
+        return status
 
     async def stop(self) -> int:
         """Ask it to stop, as `systemctl stop` would; its exit status. Bounded in time."""
@@ -85,31 +92,38 @@ async def running_supervisor(world: World, policies: Path | None) -> AsyncIterat
     told = environment(world, port, os.environ)
     if policies is not None:
         told["TRUSTFLOOR_POLICIES"] = str(policies)
-    with world.log.open("wb") as log:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "supervisor",
-            "serve",
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            env=told,
-            start_new_session=True,  # Ctrl-C is for the tour, which then stops it
-        )
-    try:
-        url = f"http://127.0.0.1:{port}"
-        await _until_it_answers(url, process, world)
-        async with Client(url, find_token(world.data)) as client:
-            host = Host(process, client, world)
-            try:
-                yield host
-            finally:
-                await host.stop()
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+    url = f"http://127.0.0.1:{port}"
+
+    async def start() -> asyncio.subprocess.Process:
+        with world.log.open("ab") as log:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "supervisor", "serve"),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=told,
+                start_new_session=True,  # Ctrl-C is for the tour, which then stops it
+            )
+        try:
+            await _until_it_answers(url, process, world)
+        except BaseException:
+            await _kill(process)
+            raise
+        return process
+
+    process = await start()
+    async with Client(url, find_token(world.data)) as client:
+        host = Host(process, client, world, start)
+        try:
+            yield host
+        finally:
+            await host.stop()
+
+
+async def _kill(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        process.kill()
+        await process.wait()
 
 
 def environment(world: World, port: int, inherited: Mapping[str, str]) -> dict[str, str]:

@@ -33,6 +33,8 @@ class Stage:
     world: World
     teller: Teller
     supervisor_pid: int
+    restart: Callable[[], Awaitable[int]]
+    """Stops the supervisor and starts it again; the exit status that it ended with."""
     told: list[Told] = field(default_factory=list)
 
     @property
@@ -47,6 +49,7 @@ class Stage:
         session: str | None = None,
         workspace: str | None = None,
         trust: str | None = None,
+        agent: str | None = None,
         at: Mapping[str, Hook] = MappingProxyType({}),
         ends: Collection[str] = ("done",),
     ) -> Told:
@@ -55,10 +58,18 @@ class Stage:
         `at` has hooks by type of event. Bounded in time. Raises Unreachable or Refused if the
         supervisor doesn't take the message, TurnBroke if the turn ends otherwise than in `ends`.
         """
-        wanted = {"sessionId": session, "workspace": workspace, "trustLevel": trust}
+        wanted = {
+            "sessionId": session,
+            "workspace": workspace,
+            "trustLevel": trust,
+            "agentPath": agent,
+        }
         body = {name: value for name, value in wanted.items() if value is not None}
-        terms = "the same session" if session else "a new session"
+        same = bool(self.told) and self.told[-1].session_id == session
+        going_on = "the same session" if same else "an earlier session"
+        terms = going_on if session else "a new session"
         terms += f", workspace {workspace}" if workspace else ""
+        terms += f", agent {agent}" if agent else ""
         terms += f", asking for {trust}" if trust else ""
         self.teller.message(says, terms)
         body["message"] = says

@@ -1,4 +1,4 @@
-"""The tour's second half: a floor that nobody steps below, and the two looser levels."""
+"""The tour's first chapter, its end: a floor that nobody steps below, and the two looser levels."""
 
 from http import HTTPStatus
 

@@ -14,7 +14,11 @@ from supervisor.cli.tour.world import World
 
 
 def a_stage(file: io.StringIO, root: Path) -> Stage:
-    return Stage(Client("http://127.0.0.1:9", "none"), World(root, {}, "key"), Teller(file), 1)
+    async def restart() -> int:
+        raise AssertionError("nothing is started anew here")
+
+    client = Client("http://127.0.0.1:9", "none")
+    return Stage(client, World(root, {}, "key"), Teller(file), 1, restart)
 
 
 async def holds(_stage: Stage) -> list[Claim]:
