@@ -1,7 +1,6 @@
 """`trustfloor mcp`: the vault's MCP servers, as the admin sees and sets them."""
 
 import asyncio
-import json
 import socket
 import sys
 from collections.abc import Mapping
@@ -10,8 +9,9 @@ from urllib.parse import quote
 
 import typer
 
-from supervisor.cli.answered import DataDir, answered, data_folder
+from supervisor.cli.answered import AsJson, DataDir, answered, data_folder
 from supervisor.cli.client import Client, find_token, find_url
+from supervisor.cli.json_out import write_json
 from supervisor.cli.render import Screen
 from supervisor.errors import TrustfloorError
 
@@ -41,13 +41,13 @@ def _mcp(context: typer.Context) -> None:
 @mcp.command("list")
 def list_servers(
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON, as the API gives it.")] = False,
+    as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
     """List the servers of .mcp.json. Status 1 if one is broken."""
     found = answered(lambda client: client.get("/api/mcp"), data_dir)
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        write_json(found)
     else:
         screen = Screen(sys.stdout)
         for each in found["servers"]:

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import socket
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import quote, urlencode
 
 import uvicorn
@@ -55,8 +55,7 @@ def make_server(opened: Opened) -> MCPServer:
     ) -> dict[str, Any]:
         """List sessions, the last used first."""
         asked = {"limit": limit, "before": before, "workspace": workspace}
-        query = urlencode({key: each for key, each in asked.items() if each is not None})
-        return await calls.get(f"/api/chat/sessions?{query}")
+        return await calls.get(f"/api/chat/sessions?{_query(asked)}")
 
     @server.tool(annotations=_READS)
     async def read_session(
@@ -66,9 +65,22 @@ def make_server(opened: Opened) -> MCPServer:
     ) -> dict[str, Any]:
         """Read a session's facts and its latest messages; with `before`, those before them."""
         asked = {"limit": limit, "before": before}
-        query = urlencode({key: each for key, each in asked.items() if each is not None})
-        found = await calls.get(f"/api/chat/session/{quote(session_id, safe='')}?{query}")
+        path = f"/api/chat/session/{quote(session_id, safe='')}?{_query(asked)}"
+        found = await calls.get(path)
         return {**found, "messages": [_short(each) for each in found["messages"]]}
+
+    @server.tool(annotations=_READS)
+    async def search(
+        words: Annotated[str, Field(description='Words, `"a phrase"`, and `begin*`')],
+        limit: Limit = 10,
+        content_type: Annotated[
+            Literal["session", "journal", "document"] | None, Field(description="Of this type only")
+        ] = None,
+        after: Annotated[str | None, Field(description="`next` of the page before")] = None,
+    ) -> dict[str, Any]:
+        """Find what holds all of these words, in sessions and in the person's files."""
+        asked = {"q": words, "limit": limit, "type": content_type, "after": after}
+        return await calls.get(f"/api/search?{_query(asked)}")
 
     @server.tool(annotations=_ACTS)
     async def start_session(
@@ -165,6 +177,10 @@ async def _answer(turn: Turn, context: Context[Any, Any]) -> dict[str, Any]:
             why = data.get("error") or data.get("message")
             raise ToolError(f"the turn ended without an answer (session {turn.session_id}): {why}")
     raise ToolError(f"the turn ended without a word (session {turn.session_id})")
+
+
+def _query(asked: Mapping[str, Any]) -> str:
+    return urlencode({key: each for key, each in asked.items() if each is not None})
 
 
 def _short(message: Mapping[str, Any]) -> dict[str, Any]:

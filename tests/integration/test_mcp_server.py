@@ -20,7 +20,7 @@ from tests.worlds.api import TOKEN, ApiWorld, api_world, done, text
 from tests.worlds.house import bash, prompt, step
 from tests.worlds.process_house import ProcessHouse, a_process_house
 
-TOOLS = {"list_sessions", "read_session", "start_session", "send_message"}
+TOOLS = {"list_sessions", "read_session", "search", "start_session", "send_message"}
 
 
 @pytest.fixture
@@ -82,6 +82,8 @@ async def test_it_lists_and_reads_sessions_and_tells_refusals(world: ApiWorld) -
         assert (read["id"], read["messages"]) == (session, [])
         missing = await client.call_tool("read_session", {"session_id": "../../health"})
         assert missing.is_error
+        found = said(await client.call_tool("search", {"words": "nothing has this"}))
+        assert found["hits"] == []
         for wrong in ({"limit": 1000}, {"limit": "x"}):
             assert (await client.call_tool("list_sessions", wrong)).is_error
 
