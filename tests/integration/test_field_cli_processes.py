@@ -1,5 +1,7 @@
 """However turns end, no process of ours stays, and nobody else's is touched (S13).
 
+Each turn has an MCP server that ignores signals and hides a process.
+
 The random moments come from a seed that is printed; TRUSTFLOOR_TEST_SEED plays them again.
 """
 
@@ -20,6 +22,7 @@ import pytest_asyncio
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.house import House, Turn, a_house, bash, calls, is_a, prompt, step
 from tests.worlds.leftovers import nothing_left_of
+from tests.worlds.mcp_servers import STUBBORN, plain
 from tests.worlds.process_house import a_process_house
 from tests.worlds.process_house import is_a as is_of
 
@@ -39,6 +42,8 @@ QUESTION = {
 @pytest_asyncio.fixture(name="house", scope="module", loop_scope="module")
 async def house_fixture() -> AsyncIterator[House]:
     async with a_house() as house:
+        house.parts.mcp.save("stubborn", plain(STUBBORN))
+        house.parts.mcp.allow("stubborn", sandboxed=True)
         yield house
 
 
@@ -124,6 +129,9 @@ async def test_the_supervisors_end_in_mid_turn_leaves_no_process(
 ) -> None:
     async with a_process_house() as house:
         await house.start()
+        assert (await house.post("/api/mcp/stubborn", plain(STUBBORN))).status_code == 201
+        allowed = await house.post("/api/mcp/stubborn/allow", {"sandboxed": True})
+        assert allowed.json()["sandboxed"]
         with foreign_claude(tmp_path) as stranger:
             async with (
                 house.sent(prompt(bash(CHILDREN), step("x")), trustLevel="full") as full,
