@@ -113,14 +113,12 @@ def _query(wanted: Wanted) -> tuple[str, list[Any]]:
         parameters += [*wanted.tags, *wanted.tags]
     sql = (
         f"WITH matching AS MATERIALIZED ({source}),"  # noqa: S608 - texts of ours
-        " pieces AS MATERIALIZED (SELECT content_id, number, cost, place + 1e-9 * chunk_index AS"
-        f" place FROM matching JOIN chunks USING (number) WHERE {' AND '.join(of_pieces)}),"
-        " costs AS (SELECT content_id, min(cost) AS cost FROM pieces GROUP BY content_id),"
-        # The number is that of the row which has the least.
-        " places AS (SELECT content_id, number, min(place), count(*) AS matches FROM pieces"
-        " GROUP BY content_id)"
+        # Number and cost are those of the row that has the least (SQLite's bare columns).
+        " best AS (SELECT content_id, number, cost, min(place + 1e-9 * chunk_index),"
+        " count(*) AS matches FROM matching JOIN chunks USING (number)"
+        f" WHERE {' AND '.join(of_pieces)} GROUP BY content_id)"
         " SELECT content_id, content_type, title, source_path, metadata, number, cost, matches"
-        " FROM costs JOIN places USING (content_id) JOIN index_manifest USING (content_id)"
+        " FROM best JOIN index_manifest USING (content_id)"
         f" WHERE {' AND '.join(of_contents)} ORDER BY cost, number"
     )
     return sql, parameters
