@@ -5,7 +5,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -58,8 +58,7 @@ from supervisor.runtimes.local.environment import passed_on
 from supervisor.runtimes.local.leftovers import end_leftovers, marks
 from supervisor.runtimes.local.runtime import LocalRuntime, LocalTerms
 from supervisor.runtimes.visible import VisibleFile
-from supervisor.search.finding import Finding
-from supervisor.search.index import Index
+from supervisor.search.opened import open_search
 from supervisor.sessions.conversations import Conversations
 from supervisor.sessions.house import GateTerms, House, Stores, TurnGate
 from supervisor.sessions.lane import Lanes
@@ -69,7 +68,6 @@ from supervisor.storage.contexts import ContextStore
 from supervisor.storage.database import Database
 from supervisor.storage.grants import GrantStore
 from supervisor.storage.identity import token_of
-from supervisor.storage.index_rows import IndexRows
 from supervisor.storage.place import database_place
 from supervisor.storage.sessions import SessionStore
 from supervisor.storage.tags import TagStore
@@ -113,7 +111,9 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
         policy = PolicySource(settings.policies, own=places.own)
         require_allowed_model(settings, policy.current)
         values = _mcp_values(settings)
-        secrets = frozenset(each for each in (token, key, *_long(values)) if each)
+        vectors = settings.embeddings_key
+        others = None if vectors is None else vectors.get_secret_value()
+        secrets = frozenset(each for each in (token, key, others, *_long(values)) if each)
         log = await stack.enter_async_context(
             EventLog(places.data / "events.db", redactor=Redactor(secrets))
         )
@@ -178,8 +178,13 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
                 confined=terms.level is not TrustLevel.VAULT or vault_cage_available().works,
             )
 
-        index = await stack.enter_async_context(
-            _index(settings, database, machinery, lambda: policy.current.hidden)
+        index, finding = await stack.enter_async_context(
+            open_search(
+                settings,
+                database,
+                partial(_look, machinery.views, settings.vault, places.own),
+                lambda: policy.current.hidden,
+            )
         )
         agents = AgentFiles(settings.vault)
         house = House(
@@ -224,7 +229,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
                 (stores.sessions, stores.workspaces),
                 SystemClock(),
             ),
-            search=Finding(database.path, settings.vault, index, lambda: policy.current.hidden),
+            search=finding,
             index=index,
             mcp=mcp,
             mcp_trials=Trials(machinery.bench),
@@ -245,15 +250,15 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
         )
 
 
-def _index(
-    settings: Settings, database: Database, machinery: _Machinery, hidden: Callable[[], DenyList]
-) -> Index:
-    """The keeper of the search index, which sees of the vault what a sandbox would."""
-
-    def look(deny_list: DenyList, stop: threading.Event) -> Iterable[VisibleFile]:
-        return machinery.views.visible(settings.vault, deny_list, machinery.places.own, stop)
-
-    return Index(IndexRows(database), settings.vault, look=look, hidden=hidden, home=Path.home())
+def _look(
+    views: VaultViews,
+    vault: Path,
+    own: Collection[Path],
+    deny_list: DenyList,
+    stop: threading.Event,
+) -> Iterable[VisibleFile]:
+    """What of the vault search may see: what a sandbox would."""
+    return views.visible(vault, deny_list, own, stop)
 
 
 def _bench(settings: Settings, places: Places, lanes: Lanes) -> Bench:

@@ -63,6 +63,11 @@ class Settings(BaseSettings):
     api_key: SecretStr | None = Field(None, validation_alias=_named("api_key"))
     api_url: str = Field("https://api.anthropic.com", validation_alias=_named("api_url"))
 
+    embeddings_url: str | None = Field(None, validation_alias=_named("embeddings_url"))
+    """Where search gets vectors from (OpenAI's `/v1/embeddings`); None: words alone count."""
+    embeddings_model: str = Field("", validation_alias=_named("embeddings_model"))
+    embeddings_key: SecretStr | None = Field(None, validation_alias=_named("embeddings_key"))
+
     engine_socket: Path = Field(
         Path("/var/run/docker.sock"), validation_alias=_named("engine_socket")
     )
@@ -104,6 +109,15 @@ class Settings(BaseSettings):
     @classmethod
     def _own_folder(cls, path: Path) -> Path:
         return own_folder(path)
+
+    @field_validator("embeddings_url", mode="after")
+    @classmethod
+    def _of_the_web(cls, url: str | None) -> str | None:
+        if url is not None and not url.startswith(("http://", "https://")):
+            raise ValueError("this is no address that begins with http:// or https://")
+        if url is not None and "@" in url:
+            raise ValueError("no name and no password in an address: see embeddings_key")
+        return url
 
     @field_validator("allowed_hosts", mode="before")
     @classmethod

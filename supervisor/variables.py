@@ -17,7 +17,8 @@ from supervisor.errors import ConfigurationError
 PREFIX: Final = "TRUSTFLOOR_"
 SETTINGS: Final = (
     "vault", "data_dir", "runtime_dir", "policies", "host", "port", "allowed_hosts", "floor",
-    "model", "api_key", "api_url", "engine_socket", "runner_image", "engine_path_map",
+    "model", "api_key", "api_url", "embeddings_url", "embeddings_model", "embeddings_key",
+    "engine_socket", "runner_image", "engine_path_map",
     "sandbox_memory_mb", "sandbox_pids", "sandbox_cpus", "sandbox_tmp_mb", "sandbox_home_mb",
     "sandbox_file_mb", "turn_seconds", "approval_seconds", "question_seconds", "shutdown_seconds",
     "mcp_variables", "log_format",

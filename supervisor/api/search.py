@@ -45,7 +45,8 @@ class HitsView(View):
     next: str | None = None
     notes: list[str] = Field(
         description="What the answer lacks: `no_words` (the question has none),"
-        " `texts_are_being_judged` (the policy has changed: only sessions for now)"
+        " `texts_are_being_judged` (the policy has changed: only sessions for now),"
+        " `no_similarity` (no vector could be had: words alone count)"
     )
 
 

@@ -106,5 +106,6 @@ def _tell(screen: Screen, hit: dict[str, Any]) -> None:
 
 _NOTES: Final = {
     "no_words": "there is no word in this to look for",
+    "no_similarity": "the server for embeddings doesn't answer: found by words alone",
     "texts_are_being_judged": "the policy has changed: texts of the vault are looked through anew",
 }

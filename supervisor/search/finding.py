@@ -13,6 +13,8 @@ from typing import Final
 from supervisor.errors import InvalidRequest
 from supervisor.policy.deny_list import DenyList
 from supervisor.search.asked import LONGEST, Asked, asked
+from supervisor.search.embeds import EmbeddingsFailed, Similar
+from supervisor.search.fusion import fused
 from supervisor.search.index import Index
 from supervisor.search.snippets import CLOSE, OPEN, Snippet, marked_by_letters, snippet
 from supervisor.search.vault_texts import DOCUMENT, JOURNAL
@@ -27,6 +29,11 @@ DEEPEST: Final = 10_000
 """Contents that can be paged through; who needs more asks more narrowly."""
 NO_WORDS: Final = "no_words"
 BEING_JUDGED: Final = "texts_are_being_judged"
+NO_SIMILARITY: Final = "no_similarity"
+MOST_NEAR: Final = 50
+"""Contents that similarity adds to those with the words."""
+MOST_FUSED: Final = 200
+"""Contents with the words that are ranked together with those."""
 
 _CURSOR: Final = re.compile(r"(\d{1,6})\.([0-9a-f]{12})\Z")
 
@@ -77,12 +84,18 @@ class Finding:
     """Searches one database and one vault."""
 
     def __init__(
-        self, database: Path, vault: Path, index: Index, hidden: Callable[[], DenyList]
+        self,
+        database: Path,
+        vault: Path,
+        index: Index,
+        hidden: Callable[[], DenyList],
+        similar: Similar | None = None,
     ) -> None:
         self._database = database
         self._vault = vault
         self._index = index
         self._hidden = hidden
+        self._similar = similar
 
     async def find(
         self,
@@ -109,15 +122,27 @@ class Finding:
             if types and SESSION_CONTENT not in types:
                 return Answer(notes=notes)
             wanted = _wanted(question, (SESSION_CONTENT,), tags)
-        return await asyncio.to_thread(self._page, wanted, hidden, _Part(limit, start, key), notes)
+        near: list[Found] = []
+        if self._similar is not None:
+            try:
+                near = await self._similar.nearest(text, wanted, MOST_NEAR)
+            except EmbeddingsFailed:
+                notes = (*notes, NO_SIMILARITY)
+        part = _Part(limit, start, key)
+        return await asyncio.to_thread(self._page, wanted, near, hidden, part, notes)
 
     def _page(
-        self, wanted: Wanted, hidden: DenyList, part: "_Part", notes: tuple[str, ...]
+        self,
+        wanted: Wanted,
+        near: list[Found],
+        hidden: DenyList,
+        part: "_Part",
+        notes: tuple[str, ...],
     ) -> Answer:
         hits: list[Hit] = []
         at, limit = part.start, part.limit
         while at < DEEPEST:
-            rows = find(self._database, wanted, limit=limit + 1, offset=at, marks=(OPEN, CLOSE))
+            rows = self._rows(wanted, near, limit + 1, at)
             for row in rows:
                 if len(hits) == limit:
                     return Answer(tuple(hits), f"{at}.{part.key}", notes)
@@ -128,6 +153,12 @@ class Finding:
             if len(rows) <= limit:
                 break
         return Answer(tuple(hits), None, notes)
+
+    def _rows(self, wanted: Wanted, near: list[Found], limit: int, at: int) -> list[Found]:
+        if not near:
+            return find(self._database, wanted, limit=limit, offset=at, marks=(OPEN, CLOSE))
+        by_words = find(self._database, wanted, limit=MOST_FUSED, marks=(OPEN, CLOSE))
+        return fused(by_words, near)[at : at + limit]
 
     def _may_be_shown(self, row: Found, hidden: DenyList) -> bool:
         """Whether a text is still one that isn't denied; of a session, its words are."""

@@ -19,6 +19,7 @@ from typing import Final, Self
 from supervisor.ids import SessionId
 from supervisor.policy.deny_list import DenyList
 from supervisor.runtimes.visible import VisibleFile
+from supervisor.search.embeds import EmbeddingsFailed, Similar
 from supervisor.search.passes import Counted
 from supervisor.search.session_pass import SessionPass
 from supervisor.search.vault_pass import VaultPass
@@ -67,7 +68,7 @@ class _Wanted:
 class Index:
     """The index's keeper. An async context manager: while it is open, passes are made."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that it keeps the index of, and with
         self,
         rows: IndexRows,
         vault: Path,
@@ -75,12 +76,14 @@ class Index:
         look: Look,
         hidden: Callable[[], DenyList],
         home: Path | None = None,
+        similar: Similar | None = None,
     ) -> None:
         self._rows = rows
         self._vault = vault
         self._look = look
         self._hidden = hidden
         self._home = home
+        self._similar = similar
         self._wanted = _Wanted()
         self._wake = asyncio.Event()
         self._ended = asyncio.Condition()
@@ -198,6 +201,7 @@ class Index:
             await sessions.all(anew=wanted.anew)
             if wanted.deleted or sessions.counted.has_deleted or texts.counted.has_deleted:
                 await self._forget()
+            await self._measure()
             error = None
         except Exception as fault:
             error = str(fault) or type(fault).__name__
@@ -211,6 +215,17 @@ class Index:
             )
             async with self._ended:
                 self._ended.notify_all()
+
+    async def _measure(self) -> None:
+        """Give pieces their vectors, if anybody makes some; never what is denied by now."""
+        if self._similar is None:
+            return
+        try:
+            made = await self._similar.embed_pieces(lambda: self.is_judged_by(self._hidden()))
+        except EmbeddingsFailed as error:
+            logger.warning("%s; %s", error.message, error.remedy)
+        else:
+            logger.info("%d pieces got a vector", made)
 
     async def _forget(self) -> None:
         """Rid the index's file of the words that were deleted."""

@@ -64,13 +64,14 @@ def find(
 ) -> list[Found]:
     """Up to `limit` contents from the `offset`th on. Blocks. Raises StorageBusy after SECONDS."""
     sql, parameters = _query(wanted)
-    with _reading(path) as cx:
+    with reading(path) as cx:
         rows = cx.execute(f"{sql} LIMIT ? OFFSET ?", (*parameters, limit, offset)).fetchall()
-        return [_found(row, _marked(cx, wanted, row, marks)) for row in rows]
+        return [to_found(row, _marked(cx, wanted, row, marks)) for row in rows]
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection that sees the database as of one moment, for a bounded time."""
     with (
         translated_errors(path),
         closing(sqlite3.connect(path, isolation_level=None, factory=HardenedConnection)) as cx,
@@ -104,13 +105,7 @@ def _query(wanted: Wanted) -> tuple[str, list[Any]]:
     for each in wanted.letters:
         of_pieces.append("(instr(chunk_text, ?) > 0 OR instr(title, ?) > 0)")
         parameters += [each, each]
-    of_contents = [_IS_THERE]
-    if wanted.types:
-        of_contents.append(f"content_type IN ({_places(wanted.types)})")
-        parameters += wanted.types
-    if wanted.tags:
-        of_contents.append(f"({_TAGGED.format(_places(wanted.tags))})")
-        parameters += [*wanted.tags, *wanted.tags]
+    of_contents, more = let_through(wanted)
     sql = (
         f"WITH matching AS MATERIALIZED ({source}),"  # noqa: S608 - texts of ours
         # Number and cost are those of the row that has the least (SQLite's bare columns).
@@ -119,9 +114,21 @@ def _query(wanted: Wanted) -> tuple[str, list[Any]]:
         f" WHERE {' AND '.join(of_pieces)} GROUP BY content_id)"
         " SELECT content_id, content_type, title, source_path, metadata, number, cost, matches"
         " FROM best JOIN index_manifest USING (content_id)"
-        f" WHERE {' AND '.join(of_contents)} ORDER BY cost, number"
+        f" WHERE {of_contents} ORDER BY cost, number"
     )
-    return sql, parameters
+    return sql, [*parameters, *more]
+
+
+def let_through(wanted: Wanted) -> tuple[str, list[Any]]:
+    """The condition on `index_manifest` for what is let through, and its parameters."""
+    conditions, parameters = [_IS_THERE], list[Any]()
+    if wanted.types:
+        conditions.append(f"content_type IN ({_places(wanted.types)})")
+        parameters += wanted.types
+    if wanted.tags:
+        conditions.append(f"({_TAGGED.format(_places(wanted.tags))})")
+        parameters += [*wanted.tags, *wanted.tags]
+    return " AND ".join(conditions), parameters
 
 
 def _bm25(weights: Sequence[float]) -> str:
@@ -160,7 +167,8 @@ def _marked(
     return shown
 
 
-def _found(row: sqlite3.Row, shown: sqlite3.Row) -> Found:
+def to_found(row: sqlite3.Row, shown: sqlite3.Row) -> Found:
+    """A content from its row and that of its piece."""
     try:
         metadata = json.loads(row["metadata"] or "{}")
     except (ValueError, TypeError):

@@ -46,7 +46,7 @@ def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
             assert (page.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("file", ["runtime.in", "dev.in"])
+@pytest.mark.parametrize("file", ["runtime.in", "embeddings.in", "dev.in"])
 def test_every_dependency_says_what_it_is_for(file: str) -> None:
     page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
     section = page.split(f"(`requirements/{file}`)")[1].split("\n## ")[0]
@@ -57,14 +57,15 @@ def test_every_dependency_says_what_it_is_for(file: str) -> None:
 def test_the_project_asks_for_the_packages_that_are_locked() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert set(project["dependencies"]) == named_in("runtime.in") - {"setuptools"}
+    assert set(project["optional-dependencies"]["embeddings"]) == named_in("embeddings.in")
 
 
 def test_every_package_the_project_asks_for_is_imported() -> None:
-    for package in named_in("runtime.in") - {"setuptools"}:
+    for package in (named_in("runtime.in") | named_in("embeddings.in")) - {"setuptools"}:
         assert IMPORT_NAMES.get(package, package) in imported(), package
 
 
-@pytest.mark.parametrize("file", ["runtime.txt", "dev.txt"])
+@pytest.mark.parametrize("file", ["runtime.txt", "embeddings.txt", "dev.txt"])
 def test_locked_requirements_name_no_host_and_no_path_and_hash_everything(file: str) -> None:
     text = (ROOT / "requirements" / file).read_text(encoding="utf-8")
     assert "://" not in text
@@ -84,9 +85,10 @@ def test_the_tests_are_locked_to_the_versions_that_run() -> None:
                 re.MULTILINE,
             )
         )
-        for file in ("runtime.txt", "dev.txt")
+        for file in ("runtime.txt", "embeddings.txt", "dev.txt")
     }
     assert pins["runtime.txt"].items() <= pins["dev.txt"].items()
+    assert pins["embeddings.txt"].items() <= pins["dev.txt"].items()
 
 
 def test_the_readme_shows_the_end_of_a_tour_that_held() -> None:

@@ -13,8 +13,10 @@ import orjson
 from supervisor.ids import SessionId, new_session_id
 from supervisor.policy.deny_list import DenyList, DenyRule
 from supervisor.runtimes.container.vault_view import VaultViews
+from supervisor.search.embeds import Embeds
 from supervisor.search.finding import Answer, Finding
 from supervisor.search.index import Index, PassReport
+from supervisor.search.similarity import Similarity
 from supervisor.sessions.memory import transcript_for
 from supervisor.sessions.transcripts import brought_beside, stored_pointer
 from supervisor.storage.database import Database
@@ -128,13 +130,16 @@ class SearchWorld:
 
 
 @contextlib.asynccontextmanager
-async def search_world(folder: Path, *, home: Path | None = None) -> AsyncIterator[SearchWorld]:
+async def search_world(
+    folder: Path, *, home: Path | None = None, embeds: Embeds | None = None
+) -> AsyncIterator[SearchWorld]:
     """The world over `folder`/vault and `folder`/sessions.db; again over the same goes on."""
     vault = folder / "vault"
     vault.mkdir(exist_ok=True)
     views = VaultViews(folder / "views", owner_home=lambda _: home)
     async with Database(folder / "sessions.db") as db:
         rows = IndexRows(db)
+        similar = None if embeds is None else Similarity(rows, db.path, embeds)
         world: SearchWorld
         index = Index(
             rows,
@@ -142,8 +147,9 @@ async def search_world(folder: Path, *, home: Path | None = None) -> AsyncIterat
             look=lambda hidden, stop: views.visible(vault, hidden, (), stop),
             hidden=lambda: world.hidden,
             home=home,
+            similar=similar,
         )
         world = SearchWorld(db, vault, rows, index, SessionStore(db), TagStore(db))
-        world.finding = Finding(db.path, vault, index, lambda: world.hidden)
+        world.finding = Finding(db.path, vault, index, lambda: world.hidden, similar)
         async with index:
             yield world
