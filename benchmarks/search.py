@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from contextlib import AsyncExitStack, closing
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ class World:
         self.sessions = sessions
         self._views = folder / "views"
         self._chance = random.Random(1)  # noqa: S311 - which words, no secret
-        self._weights = [1 / (rank + 2) for rank in range(VOCABULARY)]
+        self._weights = list(accumulate(1 / (rank + 2) for rank in range(VOCABULARY)))
         self.index: Index
         self.finding: Finding
 
@@ -73,7 +74,7 @@ class World:
             (self.vault / f"n{each}.md").write_text(f"# {self.words(3)}\n\n" + "".join(parts))
 
     def words(self, count: int) -> str:
-        picked = self._chance.choices(range(VOCABULARY), self._weights, k=count)
+        picked = self._chance.choices(range(VOCABULARY), cum_weights=self._weights, k=count)
         return " ".join(f"word{each}" for each in picked)
 
     def say(self, session: int, messages: int) -> None:

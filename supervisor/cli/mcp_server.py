@@ -1,4 +1,4 @@
-"""The supervisor as an MCP server: other programs list, read, begin and go on with sessions.
+"""The supervisor as an MCP server: other programs list, read, find, begin and go on with sessions.
 
 It acts over the API with a token, and so within its scopes; whatever is asked for here runs in a
 sandbox. Refusals are the API's own, told to the client as a tool's error.

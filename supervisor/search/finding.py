@@ -117,7 +117,7 @@ class Finding:
         notes: tuple[str, ...] = ()
         if not self._index.is_judged_by(hidden):
             # Which other names a denied file has is known only once the vault was looked through.
-            self._index.begin()
+            self._index.judge()
             notes = (BEING_JUDGED,)
             if types and SESSION_CONTENT not in types:
                 return Answer(notes=notes)

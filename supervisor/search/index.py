@@ -129,6 +129,11 @@ class Index:
         self._wake.set()
         return self._begun + 1
 
+    def judge(self) -> None:
+        """Look through the vault now, as the deny list has changed, unless that is being done."""
+        if not self.is_running:
+            self.begin()
+
     async def ended(self, number: int) -> PassReport:
         """Wait until that pass has ended; the report of the last one that has."""
         async with self._ended:

@@ -25,6 +25,8 @@ async def open_search(
     Raises ConfigurationError where similarity is set up without its extra.
     """
     rows = IndexRows(database)
+    if database.adoption is not None:
+        await rows.forget_all()  # who made it may have written anything into it
     async with AsyncExitStack() as stack:
         similar = await _similar(settings, rows, database.path, stack)
         index = Index(

@@ -111,6 +111,17 @@ class IndexRows:
 
         return await self._db.transact(work)
 
+    async def forget_all(self) -> None:
+        """Remove the whole index, whoever made it, and its marks."""
+
+        def work(cx: sqlite3.Connection) -> None:
+            word_index.rebuild(cx)  # so that what goes is what is in it
+            cx.execute("DELETE FROM chunks")
+            cx.execute("DELETE FROM index_manifest")
+            cx.execute("DELETE FROM metadata WHERE key LIKE ?", (f"{_OURS}%",))
+
+        await self._db.transact(work)
+
     async def held(self, content_id: str) -> list[Held]:
         """The pieces of a content that the index has."""
         found: list[Held] = []

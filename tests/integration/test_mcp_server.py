@@ -80,6 +80,10 @@ async def test_it_lists_and_reads_sessions_and_tells_refusals(world: ApiWorld) -
         assert [each["id"] for each in listed["sessions"]] == [session]
         read = said(await client.call_tool("read_session", {"session_id": session}))
         assert (read["id"], read["messages"]) == (session, [])
+        (world.parts.settings.vault / "fruit.md").write_text("red apples")
+        await world.parts.index.ended(world.parts.index.begin())
+        found = said(await client.call_tool("search", {"words": "apples"}))
+        assert [hit["path"] for hit in found["hits"]] == ["fruit.md"]
         missing = await client.call_tool("read_session", {"session_id": "../../health"})
         assert missing.is_error
         found = said(await client.call_tool("search", {"words": "nothing has this"}))

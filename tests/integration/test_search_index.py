@@ -365,3 +365,19 @@ async def until_some_pieces(database: Path, wanted: int) -> None:
             if pieces > wanted:
                 return
             await asyncio.sleep(0)
+
+
+async def test_an_index_that_somebody_else_made_is_thrown_away(tmp_path: Path) -> None:
+    async with search_world(tmp_path) as world:
+        world.write("a.md", "alpha")
+        await world.update()
+        with closing(sqlite3.connect(world.db.path, isolation_level=None)) as cx:
+            cx.execute("UPDATE chunks SET chunk_text = 'alpha, forged'")
+            cx.execute("INSERT INTO chunk_words (chunk_words) VALUES ('delete-all')")
+        assert (await world.update()).texts.unchanged == 1  # the control: it is taken for ours
+        await world.rows.forget_all()
+        await world.update()
+        (hit,) = (await world.ask("alpha")).hits
+        assert hit.shown.text == "alpha"
+        assert await world.found("forged") == []
+        world.check()
