@@ -39,6 +39,7 @@ INVARIANTS: Final = (
         (
             "security/test_inv_03_fresh_and_gone.py",
             "security/test_inv_03_nothing_left_behind.py",
+            "security/test_inv_03_a_folder_without_end.py",
             "integration/test_kill_nine.py",
         ),
     ),
@@ -82,6 +83,7 @@ INVARIANTS: Final = (
             "security/test_inv_08_deny_beats_a_yes.py",
             "security/test_inv_08_hidden_in_a_glob.py",
             "security/test_inv_08_search.py",
+            "security/test_inv_08_where_a_command_begins.py",
             "integration/test_every_tool_passes_the_gate.py",
         ),
     ),
@@ -91,6 +93,7 @@ INVARIANTS: Final = (
         (
             "security/test_inv_09_confinement.py",
             "security/test_inv_09_the_vault_changes.py",
+            "security/test_inv_09_what_a_watch_could_miss.py",
             "integration/test_vault_cage_users.py",
             "unit/runtimes/test_bubblewrap.py",
             "unit/runtimes/test_vault_scan.py",
