@@ -42,7 +42,20 @@ PROTECTED: tuple[DenyRule, ...] = (
     DenyRule(
         id="git-steering",
         reason="git runs what stands there as the person; ask the person to change it",
-        paths=("**/.git/hooks", "**/.git/config", "**/.git/info/attributes"),
+        paths=(
+            "**/.git/hooks",
+            "**/.git/config",
+            "**/.git/config.worktree",
+            "**/.git/commondir",
+            "**/.git/info/attributes",
+            "**/.git/modules/**/hooks",
+            "**/.git/modules/**/config",
+            "**/.git/modules/**/config.worktree",
+            "**/.git/modules/**/commondir",
+            "**/.git/modules/**/info/attributes",
+            "**/.git/worktrees/*/commondir",
+            "**/.git/worktrees/*/config.worktree",
+        ),
     ),
 )
 """What no tool may write, at any trust level."""

@@ -114,6 +114,35 @@ class DenyList:
         return _Names(glob.rsplit("/", 1)[-1] for rule in self.rules for glob in rule.paths)
 
     @cached_property
+    def _on_the_way(self) -> re.Pattern[str] | None:
+        return _alternatives(
+            {
+                "/".join(parts[:depth])
+                for rule in self.rules
+                for parts in (glob.split("/") for glob in rule.paths)
+                for depth in range(1, len(parts))
+                if parts[depth - 1] != "**"
+            }
+        )
+
+    def is_on_the_way(self, relative: str) -> bool:
+        """Whether a glob names a folder here that denied paths lie in, such as `.git`.
+
+        A link of that name makes what it leads to such a folder. Folders that a `**` stands for
+        don't count.
+        """
+        path = "/".join(canonical(part) for part in relative.split("/"))
+        return self._on_the_way is not None and self._on_the_way.match(path) is not None
+
+    def folders_that_count(self, name: str, relative: str) -> list[str]:
+        """Of a denied entry, the folders above it without whose names it wouldn't be denied."""
+        parts = relative.split("/")
+        for first in range(len(parts) - 1, 0, -1):
+            if self.match_entry(name, "/".join(parts[first:])) is not None:
+                return ["/".join(parts[:depth]) for depth in range(first + 1, len(parts))]
+        return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
+
+    @cached_property
     def plain_names(self) -> tuple[str, ...]:
         """The denied names that are names, not globs, and that no rule makes an exception of."""
         names = {

@@ -14,8 +14,8 @@ from typing import Final
 HOSTNAME: Final = "vault"
 ENTRY: Final = "/run/trustfloor/entry.py"
 """Where the cage's first program is, inside."""
-MAX_MOUNTS: Final = 1_000
-"""Masks and read-only places of one cage. Each costs a look through all mounts there are."""
+MAX_MOUNTS: Final = 1_500
+"""Masks, read-only and kept places of one cage. Each costs a look through all mounts there are."""
 
 TMP_BYTES: Final = 1 << 30
 HOME_BYTES: Final = 256 << 20
@@ -72,7 +72,8 @@ class Emptied:
 class CageSpec:
     """All that one cage is. Paths are absolute and, in the vault, the same inside and outside.
 
-    `covers` and `emptied` hide, `read_only` are targets that are shown and can't be changed.
+    `covers` and `emptied` hide, `read_only` are targets that are shown and can't be changed,
+    `kept_names` are folders that can't be renamed or removed.
     `uid` and `gid` are who the agent is; `by_root` says that bubblewrap is started by root.
     `absent` are places that must not be there.
     """
@@ -89,6 +90,7 @@ class CageSpec:
     covers: tuple[Bind, ...] = ()
     read_only: tuple[str, ...] = ()
     emptied: tuple[Emptied, ...] = ()
+    kept_names: tuple[str, ...] = ()
     network: bool = True
     absent: tuple[str, ...] = ()
 
@@ -96,7 +98,8 @@ class CageSpec:
     def mounts(self) -> int:
         """How many masks and read-only places there are."""
         kept = sum(len(each.kept) for each in self.emptied)
-        return len(self.covers) + len(self.read_only) + len(self.emptied) + kept
+        plain = (self.covers, self.read_only, self.emptied, self.kept_names)
+        return sum(map(len, plain)) + kept
 
     @property
     def writable(self) -> frozenset[str]:
@@ -108,7 +111,8 @@ class CageSpec:
             if isinstance(bind, Bind) and bind.writable
         }
         turn = {bind.target for bind in self.turn if bind.writable}
-        return frozenset({self.vault, self.home, "/tmp", *turn, *kept})  # noqa: S108
+        own = {self.vault, self.home, "/tmp"}  # noqa: S108
+        return frozenset({*own, *turn, *kept, *self.kept_names})
 
 
 def arguments(spec: CageSpec, seccomp_fd: int) -> list[str]:
@@ -195,6 +199,8 @@ def _hidden(spec: CageSpec) -> Iterator[str]:
     steps: list[tuple[str, list[str]]] = [
         *((bind.target, list(_mount(bind))) for bind in spec.covers),
         *((target, ["--ro-bind", target, target]) for target in spec.read_only),
+        # Onto itself: nothing that something is mounted on can be renamed.
+        *((target, ["--bind", target, target]) for target in spec.kept_names),
         *((each.target, list(_emptied(each))) for each in spec.emptied),
     ]
     for _target, words in sorted(steps, key=lambda step: step[0].count("/")):

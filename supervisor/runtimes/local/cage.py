@@ -224,6 +224,7 @@ def _spec(order: CageOrder, confines: Confines, scan: VaultScan, masks: Masks) -
         covers=masks.covers,
         read_only=tuple(str(order.vault / path) for path in sorted(scan.read_only)),
         emptied=tuple(_emptied(order.vault, scan)),
+        kept_names=tuple(str(order.vault / path) for path in sorted(scan.kept_names)),
         network=order.network,
         absent=tuple(_absent(order, confines, home)),
     )

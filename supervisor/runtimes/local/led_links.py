@@ -1,22 +1,29 @@
 """Links that are denied or steer agents, and so is what they lead to, wherever that is by now."""
 
+import errno
 import os
+import stat
 from collections.abc import Collection, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from supervisor.runtimes.denied_inodes import inode_of
 from supervisor.runtimes.local.mask_places import MaskPlaces
+from supervisor.runtimes.quiet_open import opened_folder, trouble_with_one
 from supervisor.storage.beneath import stat_inside
 
 _MOST_LINKS: Final = 40  # as many as the kernel follows, path_resolution(7)
 
 
 class Led(NamedTuple):
-    """A link that is denied (`hides`) or steers agents, and so is what it leads to."""
+    """A link that is denied (`hides`) or steers agents, and so is what it leads to.
+
+    One that has the name of a folder with such files in it, as `.git`, led to `folder`.
+    """
 
     path: str
     hides: bool
+    folder: str | None = None
 
 
 def leads_to(vault: Path, link: str) -> str | None:
@@ -31,6 +38,41 @@ def below(vault: Path, path: str) -> str | None:
     return None if within in (".", "..") or within.startswith("../") else within
 
 
+class Below(NamedTuple):
+    """An entry somewhere in a folder: its path, what it is called through a link, itself."""
+
+    path: str
+    known_as: str
+    seen: os.stat_result
+
+
+def entries_below(vault: Path, folder: str, link: str, most: int | None = None) -> Iterator[Below]:
+    """All that lies in a folder that a link leads to, and can be read; no other link is followed.
+
+    Raises OSError E2BIG where there are more entries than `most`.
+    """
+    looked_at = 0
+    folders = [(folder, link)]
+    while folders:
+        path, known_as = folders.pop()
+        for name, seen in _listed(vault / path):
+            looked_at += 1
+            if most is not None and looked_at > most:
+                raise OSError(errno.E2BIG, "too much lies there", link)
+            yield Below(f"{path}/{name}", f"{known_as}/{name}", seen)
+            if stat.S_ISDIR(seen.st_mode):
+                folders.append((f"{path}/{name}", f"{known_as}/{name}"))
+
+
+def _listed(folder: Path) -> list[tuple[str, os.stat_result]]:
+    found: list[tuple[str, os.stat_result]] = []
+    with trouble_with_one(), opened_folder(folder) as fd, os.scandir(fd) as entries:
+        for entry in entries:
+            with trouble_with_one():  # gone meanwhile
+                found.append((entry.name, entry.stat(follow_symlinks=False)))
+    return found
+
+
 class LedLinks:
     """The links of one vault. They are looked at anew where something on their way has changed."""
 
@@ -39,6 +81,17 @@ class LedLinks:
         self._masks = masks
         self._ways = {link: _way(vault, link.path) for link in links}
         self._places = self._all_places()
+
+    def add(self, link: Led) -> None:
+        """One more."""
+        self._ways[link] = _way(self._vault, link.path)
+        self._places = self._all_places()
+
+    def other_paths(self, path: str) -> Iterator[str]:
+        """What this path is called through links that have the name of a folder."""
+        for link in self._ways:
+            if link.folder is not None and path.startswith(link.folder + "/"):
+                yield link.path + path[len(link.folder) :]
 
     def are_touched(self, path: str) -> bool:
         """Whether one of them leads by this entry of a folder."""
@@ -55,7 +108,9 @@ class LedLinks:
     def is_astray(self, link: Led) -> bool:
         """Whether this one does."""
         within = leads_to(self._vault, link.path)
-        return within is not None and not self._is_over(within, hides=link.hides)
+        if within is None or link.folder is not None:
+            return within not in (None, link.folder)
+        return not self._is_over(within, hides=link.hides)
 
     def _all_places(self) -> set[str]:
         return {place for way in self._ways.values() for place in way}

@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from supervisor.policy.deny_list import DenyList
 from supervisor.runtimes.denied_inodes import MAX_DEPTH, inode_of
 from supervisor.runtimes.inode import Inode
+from supervisor.runtimes.local.bare_places import BarePlaces, Exposed
+from supervisor.runtimes.local.git_folders import TELLING
 from supervisor.runtimes.local.inotify import (
     CREATE,
     IGNORED,
@@ -42,15 +43,6 @@ _MOVED_ON: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 _TOO_MUCH: Final = "more was changed in the vault at once than can be followed"
 
 
-class Exposed(Exception):
-    """Something is bare that should be masked, or nobody can tell: `what`, and where."""
-
-    def __init__(self, what: str, place: str = "") -> None:
-        super().__init__(what)
-        self.what = what
-        self.place = place
-
-
 class _Due(NamedTuple):
     """So many bytes are to be told, and it is to be so late, before something is judged."""
 
@@ -69,7 +61,6 @@ class VaultChanges:
         self.are_masked = False
         self._vault = vault
         self._rules = rules
-        self._any_rule = DenyList((*rules.hidden.rules, *rules.protected.rules))
         self._inotify = inotify
         self._paths: dict[int, str] = {}
         self._adrift: dict[int, tuple[_Due, dict[int, str]]] = {}
@@ -80,7 +71,7 @@ class VaultChanges:
         self._led_astray: dict[Led, _Due] = {}
         self._suspects: dict[str, tuple[_Due, Inode | None]] = {}
         self._doubtful_since: dict[Inode, float] = {}
-        self._denied: set[Inode] = set()
+        self._bare = BarePlaces(vault, rules, self._masks, self._links)
         self._late_at = 0.0
 
     @property
@@ -101,7 +92,8 @@ class VaultChanges:
         """What was found in the vault to mask."""
         self._masks = MaskPlaces(scan.over)
         self._links = LedLinks(self._vault, scan.links, self._masks)
-        self._denied = scan.denied.inodes
+        self._bare = BarePlaces(self._vault, self._rules, self._masks, self._links)
+        self._bare.begin(scan)
 
     def are_read(self) -> None:
         """What is read now is to be judged within MOST_BEHIND."""
@@ -164,6 +156,10 @@ class VaultChanges:
         else:
             self._masks.gone(relative)
         self._take_in(relative, change.name, self._seen(relative), told=True)
+        if change.name in TELLING:
+            prefix = relative.removesuffix(change.name)
+            there = {name for name in TELLING if self._seen(prefix + name) is not None}
+            self._bare.look_for_git(prefix, there)
 
     def _seen(self, relative: str) -> os.stat_result | None:
         """What is there by now; None where it, or its folder, was moved on: that is told next."""
@@ -184,7 +180,7 @@ class VaultChanges:
         """
         inode = None if seen is None else inode_of(seen)
         over = self._masks.over(relative, inode)
-        fault = self._fault(relative, name, seen) if over is None else None
+        fault = self._bare.fault(relative, name, seen) if over is None else None
         if fault is not None and not told:
             self._suspect(relative, inode)
             return
@@ -194,21 +190,6 @@ class VaultChanges:
             raise Exposed(fault, relative)
         if seen is not None and stat.S_ISDIR(seen.st_mode) and not (over and over.hides):
             self._look_below(relative)
-
-    def _fault(self, relative: str, name: str, seen: os.stat_result | None) -> str | None:
-        """Why something should lie over this place, where nothing does."""
-        if self._any_rule.match_entry(name, relative) is not None:
-            if self._rules.hidden.match_entry(name, relative) is not None:
-                return "is a denied file that came while the agent was at work"
-            return "steers agents, and was made while one was at work"
-        if (
-            seen is not None
-            and seen.st_nlink > 1  # else its number was given to a new file
-            and stat.S_ISREG(seen.st_mode)
-            and inode_of(seen) in self._denied
-        ):
-            return "is a new name of a denied file"
-        return "took the place of a masked file" if self._masks.was_masked(relative) else None
 
     def _suspect(self, relative: str, inode: Inode | None) -> None:
         due = _Due(0, 0.0)
@@ -267,6 +248,7 @@ class VaultChanges:
             if error.errno not in _MOVED_ON:
                 raise
             return
+        self._bare.look_for_git(relative + "/", {name for name, _ in found})
         for name, seen in found:
             self._keep_up()
             self._take_in(f"{relative}/{name}", name, seen, told=False)

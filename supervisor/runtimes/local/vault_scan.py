@@ -15,7 +15,8 @@ from typing import Final, NamedTuple
 from supervisor.policy.deny_list import DenyList
 from supervisor.runtimes.denied_inodes import MAX_DEPTH, Denied, inode_of
 from supervisor.runtimes.inode import Inode
-from supervisor.runtimes.local.led_links import Led, below, leads_to
+from supervisor.runtimes.local.git_folders import is_bare_repository, steering
+from supervisor.runtimes.local.led_links import Below, Led, below, entries_below, leads_to
 from supervisor.runtimes.local.mask_places import Over
 from supervisor.runtimes.mounts import mount_points_below
 from supervisor.runtimes.quiet_open import opened_folder, raise_shortage, trouble_with_one
@@ -67,6 +68,10 @@ class VaultScan:
     over: dict[str, Over] = field(default_factory=dict)
     """What lies under the covers, and what was made read-only."""
     links: list[Led] = field(default_factory=list)
+    kept_names: set[str] = field(default_factory=set)
+    """Folders without whose names something in them would be denied no longer."""
+    repositories: set[str] = field(default_factory=set)
+    """Git's, where no `.git` tells; each ends in a slash."""
     mounts: frozenset[str] = frozenset()
 
 
@@ -94,6 +99,8 @@ class _Scanner:
         self._root = inode_of(os.fstat(fd))
         self._own = _inodes(rules.own)
         self._steering = _inodes(rules.steering)
+        self._git: set[str] = set()
+        self._stand_ins: list[str] = []
         self._names: dict[Inode, list[str]] = {}
         self._counts: dict[Inode, int] = {}
         self._found = VaultScan(
@@ -107,6 +114,7 @@ class _Scanner:
         if rules.home is not None and not rules.home.is_relative_to(self._vault):
             found.denied.note_home(str(rules.home), rules.hidden)
         self._look(_Place(self._fd, "", 0, (self._root,)))
+        self._look_through_stand_ins()
         self._follow_links()
         self._cover_other_names()
         _prune(found)
@@ -118,13 +126,17 @@ class _Scanner:
             self._found.records = []
         else:
             self._enter(at.fd, at.prefix)
-        with os.scandir(at.fd) as entries:
-            for entry in entries:
-                with trouble_with_one():  # gone meanwhile
-                    seen = entry.stat(follow_symlinks=False)
-                    self._judge(at, entry.name, seen)
-                    if in_records:
-                        self._keep(at, entry.name, seen)
+        with os.scandir(at.fd) as listed:
+            entries = list(listed)
+        if is_bare_repository(at.prefix, {entry.name for entry in entries}):
+            self._found.repositories.add(at.prefix)
+            self._git.update(steering(at.prefix))
+        for entry in entries:
+            with trouble_with_one():  # gone meanwhile
+                seen = entry.stat(follow_symlinks=False)
+                self._judge(at, entry.name, seen)
+                if in_records:
+                    self._keep(at, entry.name, seen)
 
     def _keep(self, at: _Place, name: str, seen: os.stat_result) -> None:
         """Show this part of the records' folder, unless it is hidden."""
@@ -147,17 +159,53 @@ class _Scanner:
         elif rules.hidden.match_entry(name, relative) is not None:
             found.denied.note_entry(at.fd, name, seen, at.above, at.depth)
             self._cover(relative, seen)
+            found.kept_names.update(rules.hidden.folders_that_count(name, relative))
         elif seen.st_dev != self._root[0] or relative in found.mounts:
             self._cover(relative, seen)
         else:
-            if inode in self._steering or rules.protected.match_entry(name, relative) is not None:
+            if rules.protected.match_entry(name, relative) is not None:
                 self._protect(relative, seen)
+                found.kept_names.update(rules.protected.folders_that_count(name, relative))
+            elif inode in self._steering or relative in self._git:
+                self._protect(relative, seen)
+            elif not stat.S_ISDIR(seen.st_mode):
+                self._note_stand_in(relative, seen)
             if stat.S_ISDIR(seen.st_mode):
                 self._go_in(at, name, seen)
             elif stat.S_ISREG(seen.st_mode) and seen.st_nlink > 1:
                 found.denied.names_met[inode] += 1
                 self._names.setdefault(inode, []).append(relative)
                 self._counts[inode] = seen.st_nlink
+
+    def _note_stand_in(self, relative: str, seen: os.stat_result) -> None:
+        """A link, or a file as git has it, in a folder's place."""
+        steers = self._rules.protected.is_on_the_way(relative)
+        if stat.S_ISLNK(seen.st_mode) and (steers or self._rules.hidden.is_on_the_way(relative)):
+            self._stand_ins.append(relative)
+        elif steers:
+            self._protect(relative, seen)
+
+    def _look_through_stand_ins(self) -> None:
+        """Deny and protect what lies in a folder that a link gives such a name."""
+        for link in self._stand_ins:
+            folder = leads_to(self._vault, link)
+            if folder is None or not (self._vault / folder).is_dir():
+                continue
+            self._found.links.append(Led(link, hides=True, folder=folder))
+            for entry in entries_below(self._vault, folder, link):
+                self._judge_stand_in(entry)
+
+    def _judge_stand_in(self, entry: Below) -> None:
+        rules, name = self._rules, entry.path.rpartition("/")[2]
+        if rules.hidden.match_entry(name, entry.known_as) is not None:
+            self._found.denied.inodes.add(inode_of(entry.seen))
+            self._cover(entry.path, entry.seen)
+        elif rules.protected.match_entry(name, entry.known_as) is not None:
+            self._protect(entry.path, entry.seen)
+        else:
+            return
+        parts = entry.path.split("/")
+        self._found.kept_names.update("/".join(parts[:depth]) for depth in range(1, len(parts)))
 
     def _cover(self, relative: str, seen: os.stat_result) -> None:
         if stat.S_ISLNK(seen.st_mode):
@@ -193,7 +241,7 @@ class _Scanner:
         """A denied name that is a link denies what it leads to; a protected one protects it."""
         for link in tuple(self._found.links):
             within = leads_to(self._vault, link.path)
-            if within is None:
+            if within is None or link.folder is not None:
                 continue
             with trouble_with_one():
                 seen = os.lstat(self._vault / within)
@@ -247,3 +295,7 @@ def _prune(found: VaultScan) -> None:
         if stays(path) and path not in found.covers and path not in found.own_folders
     }
     found.own_folders = {path for path in found.own_folders if stays(path)}
+    taken = {*found.covers, *found.read_only, *found.own_folders}
+    if found.records is not None:
+        taken.add(RECORDS)
+    found.kept_names = {path for path in found.kept_names if stays(path) and path not in taken}

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Final, Self
 
 from supervisor.errors import IsolationRefused, VaultUnavailable
+from supervisor.runtimes.local.bare_places import Exposed
 from supervisor.runtimes.local.inotify import Change, Inotify
-from supervisor.runtimes.local.vault_changes import SHORTLY, Exposed, VaultChanges
+from supervisor.runtimes.local.vault_changes import SHORTLY, VaultChanges
 from supervisor.runtimes.local.vault_scan import VaultRules, VaultScan, scan_vault
 from supervisor.runtimes.mounts import mount_points_below
 

@@ -39,6 +39,7 @@ SPEC = CageSpec(
             (Bind("/home/ada/vault/Chat/a", "/home/ada/vault/Chat/a", writable=True),),
         ),
     ),
+    kept_names=("/home/ada/vault/.git",),
     absent=("/data",),
 )
 
@@ -57,7 +58,7 @@ def test_the_vault_is_writable_and_the_system_is_not() -> None:
     at(given, "--ro-bind", "/usr", "/usr")
     at(given, "--symlink", "usr/bin", "/bin")
     writable = [given[i + 2] for i, word in enumerate(given) if word == "--bind"]
-    assert set(writable) == {SPEC.vault, "/run/t/tmp", "/home/ada/vault/Chat/a"}
+    assert set(writable) == {SPEC.vault, "/run/t/tmp", "/home/ada/vault/Chat/a", *SPEC.kept_names}
 
 
 def test_each_cage_has_namespaces_of_its_own_and_dies_with_its_parent() -> None:
@@ -75,6 +76,13 @@ def test_masks_lie_over_the_vault_and_folders_come_before_what_is_in_them() -> N
     mask = at(given, "--ro-bind", "/m/1", "/home/ada/vault/policies/.env")
     assert vault < policies < mask
     assert vault < at(given, "--ro-bind", "/m/2", "/home/ada/vault/.env")
+
+
+def test_a_folder_whose_name_counts_is_a_mount_of_itself_and_may_be_written() -> None:
+    (kept,) = SPEC.kept_names
+    given = arguments(SPEC, 9)
+    assert at(given, "--bind", SPEC.vault, SPEC.vault) < at(given, "--bind", kept, kept)
+    assert kept in SPEC.writable
 
 
 def test_an_emptied_folder_shows_what_is_kept_and_takes_nothing_more() -> None:
