@@ -45,7 +45,9 @@ _LONGEST_LOGGED: Final = 200
 
 _LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
-_CHANGING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+CHANGING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+"""Methods whose requests are always looked at as if they had a body."""
+
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _AUTHORITY = re.compile(
     r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?)(?::(?P<port>\d{1,5}))?"
@@ -62,6 +64,62 @@ _SECURITY_HEADERS: Final = (
     (b"referrer-policy", b"no-referrer"),
     (b"x-content-type-options", b"nosniff"),
 )
+
+_BAD_TARGET: Final = Problem(
+    400, "bad_target", "Bad request target", "The request line must name a path only."
+)
+_BAD_HOST: Final = Problem(
+    400, "bad_host", "Bad Host header", "Exactly one well-formed Host header is needed."
+)
+_FOREIGN_HOST: Final = Problem(
+    421,
+    "foreign_host",
+    "Not a name of this server",
+    "This server does not answer to the name in the Host header.",
+    remedy="call it by a loopback name, or list the name in TRUSTFLOOR_ALLOWED_HOSTS",
+)
+_FOREIGN_ORIGIN: Final = Problem(
+    403,
+    "foreign_origin",
+    "Not from this page",
+    "Requests made by other pages are refused.",
+    remedy="if the page is yours, list its host in TRUSTFLOOR_ALLOWED_HOSTS",
+)
+_UNAUTHORIZED: Final = Problem(
+    401,
+    "unauthorized",
+    "A token is needed",
+    "Send the supervisor's token as `Authorization: Bearer …`.",
+    remedy="the token is in the file `token` of the supervisor's data folder",
+)
+_UNSUPPORTED: Final = Problem(
+    415,
+    "unsupported_media_type",
+    "Unsupported media type",
+    "Requests that change something, and all bodies, are plain `application/json`.",
+    remedy="send `Content-Type: application/json`",
+)
+
+
+def _too_large(most: int) -> Problem:
+    return Problem(
+        413,
+        "too_large",
+        "The body is too large",
+        f"A request's body may have {most} bytes here.",
+    )
+
+
+REFUSALS: Final = (
+    _BAD_TARGET,
+    _BAD_HOST,
+    _FOREIGN_HOST,
+    _FOREIGN_ORIGIN,
+    _too_large(MAX_BODY),
+    _UNSUPPORTED,
+    _UNAUTHORIZED,
+)
+"""What may be answered here in place of any route."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,35 +219,19 @@ class Access:
     def _judge_host(self, scope: Scope, own_port: int) -> Problem | None:
         raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
         if not raw_path.startswith(b"/"):
-            return Problem(
-                400, "bad_target", "Bad request target", "The request line must name a path only."
-            )
+            return _BAD_TARGET
         values = _values(scope, b"host")
         host = Authority.parse(values[0]) if len(values) == 1 else None
         if host is None:
-            return Problem(
-                400, "bad_host", "Bad Host header", "Exactly one well-formed Host header is needed."
-            )
+            return _BAD_HOST
         if not self._names.answers_to(host, own_port):
-            return Problem(
-                421,
-                "foreign_host",
-                "Not a name of this server",
-                "This server does not answer to the name in the Host header.",
-                remedy="call it by a loopback name, or list the name in TRUSTFLOOR_ALLOWED_HOSTS",
-            )
+            return _FOREIGN_HOST
         return None
 
     def _judge_origin(self, scope: Scope, own_port: int) -> Problem | None:
         if all(self._names.is_own_page(origin, own_port) for origin in _values(scope, b"origin")):
             return None
-        return Problem(
-            403,
-            "foreign_origin",
-            "Not from this page",
-            "Requests made by other pages are refused.",
-            remedy="if the page is yours, list its host in TRUSTFLOOR_ALLOWED_HOSTS",
-        )
+        return _FOREIGN_ORIGIN
 
     def _judge_token(self, scope: Scope) -> Problem | None:
         if scope["path"] in OPEN_PATHS and scope["method"] in _READING:
@@ -199,13 +241,7 @@ class Access:
         right = hmac.compare_digest(given.strip().encode("latin-1"), self._token)
         if right and scheme.lower() == "bearer":
             return None
-        return Problem(
-            401,
-            "unauthorized",
-            "A token is needed",
-            "Send the supervisor's token as `Authorization: Bearer …`.",
-            remedy="the token is in the file `token` of the supervisor's data folder",
-        )
+        return _UNAUTHORIZED
 
 
 def _judge_body(scope: Scope) -> Problem | None:
@@ -213,13 +249,7 @@ def _judge_body(scope: Scope) -> Problem | None:
         return None
     types = _values(scope, b"content-type")
     if len(types) != 1 or not _is_welcome(types[0], scope) or _values(scope, b"content-encoding"):
-        return Problem(
-            415,
-            "unsupported_media_type",
-            "Unsupported media type",
-            "Requests that change something, and all bodies, are plain `application/json`.",
-            remedy="send `Content-Type: application/json`",
-        )
+        return _UNSUPPORTED
     lengths, most = _values(scope, b"content-length"), _most(scope)
     if any(not length.isdecimal() or int(length) > most for length in lengths):
         return _too_large(most)
@@ -236,17 +266,8 @@ def _most(scope: Scope) -> int:
     return MAX_CHAT if scope["path"] in _CHAT else UPLOADS.get(scope["path"], MAX_BODY)
 
 
-def _too_large(most: int) -> Problem:
-    return Problem(
-        413,
-        "too_large",
-        "The body is too large",
-        f"A request's body may have {most} bytes here.",
-    )
-
-
 def _has_body(scope: Scope) -> bool:
-    if scope["method"] in _CHANGING or _values(scope, b"transfer-encoding"):
+    if scope["method"] in CHANGING or _values(scope, b"transfer-encoding"):
         return True
     return any(length != "0" for length in _values(scope, b"content-length"))
 

@@ -11,6 +11,8 @@ from supervisor.agents.definition import AgentDefinition, AgentType
 from supervisor.agents.skills import read_skills
 from supervisor.api.bodies import View
 from supervisor.api.parts import Supervisor
+from supervisor.api.refusals import refusals
+from supervisor.errors import InvalidRequest, NotFound
 from supervisor.policy.fault import PolicyFault
 from supervisor.trust.levels import TrustLevel
 
@@ -92,7 +94,7 @@ async def list_agents(supervisor: Supervisor) -> AgentsView:
     )
 
 
-@router.get("/agents/{path:path}")
+@router.get("/agents/{path:path}", responses=refusals(NotFound, InvalidRequest))
 async def get_agent(path: str, supervisor: Supervisor) -> AgentDetailsView:
     """One agent by its path or name. 422 with the mistake if its file is broken."""
     found = (await asyncio.to_thread(supervisor.agents)).find(path)

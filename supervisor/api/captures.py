@@ -15,9 +15,10 @@ from starlette.responses import Response
 
 from supervisor.api.bodies import FileBody, View
 from supervisor.api.parts import Supervisor
+from supervisor.api.refusals import refusals
 from supervisor.api.uploads import read_upload, upload_request
 from supervisor.captures.store import Capture, Upload
-from supervisor.errors import InvalidRequest
+from supervisor.errors import InvalidRequest, NotFound
 
 router = APIRouter(prefix="/captures", tags=["captures"])
 
@@ -106,7 +107,7 @@ async def upload(request: Request, response: Response, supervisor: Supervisor) -
     return _view(capture)
 
 
-@router.get("/{filename}", response_class=Response, responses=_BYTES)
+@router.get("/{filename}", response_class=Response, responses={**_BYTES, **refusals(NotFound)})
 async def read(filename: str, supervisor: Supervisor) -> Response:
     """The bytes of a capture, by the name that it is stored or was given under."""
     capture, content = await asyncio.to_thread(supervisor.captures.read, filename)

@@ -1,6 +1,7 @@
 """Send a message and hear the turn: streamed, joined later, waited for, or aborted."""
 
-from typing import Annotated, Any, Literal
+from dataclasses import replace
+from typing import Annotated, Any, Final, Literal
 
 import orjson
 from fastapi import APIRouter, Header, Query
@@ -10,10 +11,21 @@ from starlette.responses import Response
 from supervisor.api.bodies import AbortBody, AbortView, ActiveView, ChatBody
 from supervisor.api.parts import Supervisor
 from supervisor.api.problems import Problem, known_kind
+from supervisor.api.refusals import refusals
 from supervisor.api.sessions import require_session
 from supervisor.api.sse import EventStream
 from supervisor.api.uploads import decoded
-from supervisor.errors import TurnInterrupted
+from supervisor.errors import (
+    KeyReused,
+    NotFound,
+    RuntimeMissing,
+    SessionBusy,
+    SessionNotFound,
+    ShuttingDown,
+    TurnFailed,
+    TurnForgotten,
+    TurnInterrupted,
+)
 from supervisor.events.log import EventRecord, is_terminal
 from supervisor.events.replay import subscribe
 from supervisor.events.schema import DoneEvent
@@ -22,6 +34,16 @@ from supervisor.sessions.records import MessageRequest, TurnStarted
 
 router = APIRouter(prefix="/chat", tags=["chat"])
 
+_ABORTED: Final = Problem(409, "turn_aborted", "The turn was aborted", "It was aborted.")
+_NOT_BEGUN: Final = (
+    SessionNotFound,
+    NotFound,
+    SessionBusy,
+    KeyReused,
+    TurnForgotten,
+    RuntimeMissing,
+    ShuttingDown,
+)
 _LARGEST_SEQ = 2**63 - 1
 _STREAM: dict[int | str, dict[str, Any]] = {
     200: {
@@ -38,7 +60,7 @@ IdempotencyKey = Annotated[
 LastEventId = Annotated[int | None, Header(ge=0, le=_LARGEST_SEQ)]
 
 
-@router.post("/stream", response_class=Response, responses=_STREAM)
+@router.post("/stream", response_class=Response, responses={**_STREAM, **refusals(*_NOT_BEGUN)})
 async def send_and_stream(
     body: ChatBody,
     request: Request,
@@ -64,7 +86,14 @@ async def send_and_stream(
     )
 
 
-@router.post("", response_class=Response, responses={200: {"model": DoneEvent}})
+@router.post(
+    "",
+    response_class=Response,
+    responses={
+        200: {"model": DoneEvent},
+        **refusals(*_NOT_BEGUN, _ABORTED, TurnFailed, *TurnFailed.__subclasses__()),
+    },
+)
 async def send_and_wait(
     body: ChatBody,
     supervisor: Supervisor,
@@ -88,7 +117,11 @@ async def send_and_wait(
     return _unhappy(last).response(request.url.path)
 
 
-@router.get("/session/{session_id}/stream", response_class=Response, responses=_STREAM)
+@router.get(
+    "/session/{session_id}/stream",
+    response_class=Response,
+    responses={**_STREAM, **refusals(SessionNotFound)},
+)
 async def join(  # noqa: PLR0913 - each is a part of the request
     *,
     session_id: str,
@@ -112,7 +145,7 @@ async def join(  # noqa: PLR0913 - each is a part of the request
     )
 
 
-@router.post("/session/{session_id}/abort")
+@router.post("/session/{session_id}/abort", responses=refusals(SessionNotFound))
 async def abort(
     session_id: str, supervisor: Supervisor, body: AbortBody | None = None
 ) -> AbortView:
@@ -159,7 +192,7 @@ def _message(body: ChatBody, key: str | None) -> MessageRequest:
 def _unhappy(record: EventRecord) -> Problem:
     said = orjson.loads(record.data)
     if record.type == "aborted":
-        return Problem(409, "turn_aborted", "The turn was aborted", said["message"])
+        return replace(_ABORTED, detail=said["message"])
     kind = known_kind(said["code"])
     return Problem(
         status=kind.status,

@@ -5,7 +5,9 @@ from pydantic import Field
 
 from supervisor.api.bodies import Body, View
 from supervisor.api.parts import Supervisor
+from supervisor.api.refusals import refusals
 from supervisor.api.sessions import require_session
+from supervisor.errors import SessionNotFound
 
 router = APIRouter(prefix="/sessions", tags=["sessions"])
 
@@ -22,14 +24,14 @@ class ContextsView(View):
     folders: list[str]
 
 
-@router.get("/{session_id}/contexts")
+@router.get("/{session_id}/contexts", responses=refusals(SessionNotFound))
 async def get_contexts(session_id: str, supervisor: Supervisor) -> ContextsView:
     """The folders whose `AGENTS.md` and `CLAUDE.md`, and those above, the session is told of."""
     row = await require_session(supervisor, session_id)
     return ContextsView(folders=await supervisor.contexts.get_session_contexts(row.id))
 
 
-@router.put("/{session_id}/contexts")
+@router.put("/{session_id}/contexts", responses=refusals(SessionNotFound))
 async def put_contexts(session_id: str, body: ContextsBody, supervisor: Supervisor) -> ContextsView:
     """Put these folders in the place of those that it has; from its next message on."""
     row = await require_session(supervisor, session_id)

@@ -6,8 +6,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from supervisor.api.bodies import View
-from supervisor.api.caller import Calling, Scope
+from supervisor.api.caller import Calling, NotAllowed, Scope
 from supervisor.api.parts import Supervisor
+from supervisor.api.refusals import refusals
+from supervisor.errors import NotFound
 from supervisor.policy.permissions import GrantKind, GrantScope
 from supervisor.storage.grants import GrantRow
 from supervisor.trust.levels import TrustLevel
@@ -78,7 +80,7 @@ async def list_grants(
     return GrantsView(grants=[grant_view(row) for row in rows])
 
 
-@router.delete("/{grant_id}")
+@router.delete("/{grant_id}", responses=refusals(NotFound, NotAllowed))
 async def revoke_grant(grant_id: str, supervisor: Supervisor, caller: Calling) -> GrantView:
     """Take a grant back: from the next call on it doesn't count. Again does no harm."""
     row = await supervisor.grants.find(grant_id)

@@ -9,7 +9,9 @@ from starlette.requests import Request
 
 from supervisor.api.bodies import FileBody, Level, View
 from supervisor.api.parts import Supervisor
+from supervisor.api.refusals import refusals
 from supervisor.api.uploads import read_upload, upload_request
+from supervisor.errors import NotFound
 from supervisor.imports.importer import Imported, Outcome
 from supervisor.storage.session import SessionSource
 from supervisor.trust.levels import TrustLevel
@@ -50,7 +52,12 @@ class ImportView(View):
     broken: list[BrokenView]
 
 
-@router.post("", status_code=HTTPStatus.OK, openapi_extra=upload_request(ImportBody))
+@router.post(
+    "",
+    status_code=HTTPStatus.OK,
+    openapi_extra=upload_request(ImportBody),
+    responses=refusals(NotFound),
+)
 async def import_conversations(request: Request, supervisor: Supervisor) -> ImportView:
     """Make sessions of an export of Claude or ChatGPT, or of transcripts of Claude Code.
 

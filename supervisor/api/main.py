@@ -31,7 +31,9 @@ from supervisor.api import (
 from supervisor.api.access import Access
 from supervisor.api.bodies import REFERENCE, ProblemView
 from supervisor.api.parts import Parts
-from supervisor.api.problems import MEDIA_TYPE, speak_problems
+from supervisor.api.problems import speak_problems
+from supervisor.api.refusals import tell_refusals
+from supervisor.api.requests import tell_requests
 from supervisor.api.sse import HEARTBEAT_SECONDS
 from supervisor.events.schema import AnyEvent
 from supervisor.observability.health import version
@@ -161,14 +163,6 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     schemas["McpServerBody"] = mcp.McpServerBody.model_json_schema(ref_template=REFERENCE)
     components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{"token": []}]
-    problem = {
-        "description": "Refused or failed",
-        "content": {MEDIA_TYPE: {"schema": {"$ref": REFERENCE.format(model="Problem")}}},
-    }
-    for path, item in document["paths"].items():
-        for operation in item.values():
-            operation["responses"].pop("422", None)
-            operation["responses"]["default"] = problem
-            if path == "/api/health":
-                operation["security"] = []
+    tell_requests(document)
+    tell_refusals(document)
     return document

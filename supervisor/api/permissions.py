@@ -6,14 +6,18 @@ from fastapi import APIRouter, Query
 from pydantic import AliasChoices, Field
 
 from supervisor.api.bodies import AnsweredView, Body, DenyBody, OpenPermission, PermissionsView
-from supervisor.api.caller import Calling, Scope
+from supervisor.api.caller import Calling, NotAllowed, Scope
 from supervisor.api.grants import GrantView, grant_view
 from supervisor.api.parts import Supervisor
+from supervisor.api.refusals import refusals
 from supervisor.approvals.granting import MOST_AT_ONCE, Yes
+from supervisor.errors import AlreadyAnswered, NotFound, RequestVoid
 from supervisor.ids import SessionId
 from supervisor.policy.permissions import GrantKind, GrantScope
 
 router = APIRouter(prefix="/permissions", tags=["permissions"])
+
+_ANSWERED = refusals(NotFound, AlreadyAnswered, RequestVoid)
 
 SuggestionId = Annotated[str, Field(max_length=64)]
 
@@ -73,7 +77,7 @@ async def list_permissions(
     )
 
 
-@router.post("/{request_id}/grant")
+@router.post("/{request_id}/grant", responses={**_ANSWERED, **refusals(NotAllowed)})
 async def grant(
     request_id: str, supervisor: Supervisor, caller: Calling, body: GrantBody | None = None
 ) -> GrantedView:
@@ -109,7 +113,7 @@ async def grant(
     )
 
 
-@router.post("/{request_id}/deny")
+@router.post("/{request_id}/deny", responses=_ANSWERED)
 async def deny(
     request_id: str, supervisor: Supervisor, body: DenyBody | None = None
 ) -> AnsweredView:

@@ -7,9 +7,9 @@ details go to the log under that id and nowhere else.
 import logging
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 import orjson
 from fastapi import FastAPI
@@ -90,6 +90,18 @@ class Problem:
         )
 
 
+MALFORMED_JSON: Final = Problem(
+    400, "malformed_json", "Malformed JSON", "The request's body is not JSON."
+)
+NO_SUCH_ROUTE: Final = Problem(404, NotFound.code, NotFound.title, "There is no such route.")
+INCIDENT: Final = Problem(
+    500,
+    TrustfloorError.code,
+    TrustfloorError.title,
+    "Something went wrong that nobody foresaw.",
+)
+
+
 def known_kind(code: str) -> type[TrustfloorError]:
     """The class of the error tree with this code, or the root if there is none."""
     waiting: list[type[TrustfloorError]] = [TrustfloorError]
@@ -148,11 +160,8 @@ class Incidents:
             _log.exception("incident %s: %s %s", incident, scope["method"], scope["path"])
             if started:  # the server closes the connection; a stream's reader joins again
                 return
-            problem = Problem(
-                status=500,
-                code=TrustfloorError.code,
-                title=TrustfloorError.title,
-                detail="Something went wrong that nobody foresaw.",
+            problem = replace(
+                INCIDENT,
                 remedy=f"look for incident {incident} in the supervisor's log",
                 incident=incident,
             )
@@ -162,12 +171,7 @@ class Incidents:
 def _invalid(error: RequestValidationError) -> Problem:
     faults = error.errors()
     if any(fault["type"] == "json_invalid" for fault in faults):
-        return Problem(
-            status=400,
-            code="malformed_json",
-            title="Malformed JSON",
-            detail="The request's body is not JSON.",
-        )
+        return MALFORMED_JSON
     fields = tuple(FieldError(field=_place(fault["loc"]), detail=say(fault)) for fault in faults)
     return Problem(
         status=422,
@@ -190,7 +194,7 @@ def _place(loc: Sequence[str | int]) -> str:
 def _from_http(error: HTTPException) -> Problem:
     status = HTTPStatus(error.status_code)
     if status is HTTPStatus.NOT_FOUND:
-        return Problem(404, NotFound.code, NotFound.title, "There is no such route.")
+        return NO_SUCH_ROUTE
     code = status.name.lower()
     return Problem(status.value, code, status.phrase, str(error.detail))
 

@@ -12,9 +12,13 @@ from supervisor.api.bodies import (
     QuestionsView,
 )
 from supervisor.api.parts import Supervisor
+from supervisor.api.refusals import refusals
+from supervisor.errors import AlreadyAnswered, NotFound, RequestVoid
 from supervisor.ids import SessionId
 
 router = APIRouter(prefix="/questions", tags=["questions"])
+
+_ANSWERED = refusals(NotFound, AlreadyAnswered, RequestVoid)
 
 
 @router.get("")
@@ -34,14 +38,14 @@ async def list_questions(
     )
 
 
-@router.post("/{request_id}/answer")
+@router.post("/{request_id}/answer", responses=_ANSWERED)
 async def answer(request_id: str, body: AnswerBody, supervisor: Supervisor) -> AnsweredView:
     """Answer all of the question's parts; the first answer counts."""
     await supervisor.questions.answer(request_id, body.answers)
     return AnsweredView(id=request_id, decision="answered")
 
 
-@router.post("/{request_id}/decline")
+@router.post("/{request_id}/decline", responses=_ANSWERED)
 async def decline(
     request_id: str, supervisor: Supervisor, body: DeclineBody | None = None
 ) -> AnsweredView:

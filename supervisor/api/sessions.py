@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from supervisor.api.bodies import SessionsView, SessionView
 from supervisor.api.parts import Parts, Supervisor
+from supervisor.api.refusals import refusals
 from supervisor.api.session_bodies import (
     ArchivedView,
     ClearBody,
@@ -26,7 +27,7 @@ from supervisor.api.session_bodies import (
     StatsView,
     TagView,
 )
-from supervisor.errors import SessionNotFound
+from supervisor.errors import InvalidRequest, NotFound, SessionBusy, SessionNotFound
 from supervisor.ids import SessionId, is_session_id
 from supervisor.sessions.history import MOST_MESSAGES, Page, read_history
 from supervisor.sessions.transcripts import stored_pointer
@@ -40,6 +41,7 @@ _KIB_IN_MIB: Final = 1024
 _UNCHANGED: dict[int | str, dict[str, Any]] = {
     200: {"model": SessionWithMessagesView},
     304: {"description": "As `If-None-Match` has it"},
+    **refusals(SessionNotFound),
 }
 
 
@@ -117,7 +119,7 @@ async def get_session(
     return Response(content, media_type="application/json", headers={"ETag": tag})
 
 
-@router.patch("/chat/session/{session_id}")
+@router.patch("/chat/session/{session_id}", responses=refusals(SessionNotFound))
 async def change_session(
     session_id: str, body: SessionChangeBody, supervisor: Supervisor
 ) -> SessionView:
@@ -136,7 +138,11 @@ async def change_session(
     return SessionView(**_of(row, set(supervisor.conversations.active())))
 
 
-@router.post("/chat/session/{session_id}/fork", status_code=HTTPStatus.CREATED)
+@router.post(
+    "/chat/session/{session_id}/fork",
+    status_code=HTTPStatus.CREATED,
+    responses=refusals(SessionNotFound, NotFound, InvalidRequest),
+)
 async def fork_session(session_id: str, supervisor: Supervisor) -> SessionView:
     """A new session that goes on from this one, at a trust at least as strict.
 
@@ -148,7 +154,7 @@ async def fork_session(session_id: str, supervisor: Supervisor) -> SessionView:
     return SessionView(**_of(made, set(supervisor.conversations.active())))
 
 
-@router.post("/chat/session/{session_id}/archive")
+@router.post("/chat/session/{session_id}/archive", responses=refusals(SessionNotFound))
 async def archive(session_id: str, supervisor: Supervisor) -> ArchivedView:
     """Put a session away; nothing of it is deleted."""
     row = await require_session(supervisor, session_id)
@@ -156,7 +162,7 @@ async def archive(session_id: str, supervisor: Supervisor) -> ArchivedView:
     return ArchivedView(id=row.id, archived=True)
 
 
-@router.post("/chat/session/{session_id}/unarchive")
+@router.post("/chat/session/{session_id}/unarchive", responses=refusals(SessionNotFound))
 async def unarchive(session_id: str, supervisor: Supervisor) -> ArchivedView:
     """Take a session back that was put away."""
     row = await require_session(supervisor, session_id)
@@ -164,7 +170,7 @@ async def unarchive(session_id: str, supervisor: Supervisor) -> ArchivedView:
     return ArchivedView(id=row.id, archived=False)
 
 
-@router.delete("/chat/session/{session_id}")
+@router.delete("/chat/session/{session_id}", responses=refusals(SessionNotFound, SessionBusy))
 async def delete_session(
     session_id: str, supervisor: Supervisor, *, transcript: bool = False
 ) -> DeletedView:
@@ -178,7 +184,7 @@ async def delete_session(
     return DeletedView(id=row.id, transcript_deleted=gone)
 
 
-@router.delete("/chat/session")
+@router.delete("/chat/session", responses=refusals(SessionNotFound, SessionBusy))
 async def clear_session(body: ClearBody, supervisor: Supervisor) -> DeletedView:
     """The same by a body, as earlier clients send it; the transcript stays."""
     return await delete_session(body.session_id, supervisor)

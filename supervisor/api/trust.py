@@ -4,21 +4,23 @@ from fastapi import APIRouter
 
 from supervisor.api.bodies import TrustBody
 from supervisor.api.parts import Supervisor
+from supervisor.api.refusals import refusals
 from supervisor.api.sessions import require_session
+from supervisor.errors import LooserThanFloor, NotFound, SessionNotFound
 from supervisor.events.schema import TrustReport
 from supervisor.sessions.plan import trust_report
 
 router = APIRouter(prefix="/sessions", tags=["trust"])
 
 
-@router.get("/{session_id}/trust")
+@router.get("/{session_id}/trust", responses=refusals(SessionNotFound, NotFound))
 async def get_trust(session_id: str, supervisor: Supervisor) -> TrustReport:
     """At which level the session's next message would run, and who demands what."""
     row = await require_session(supervisor, session_id)
     return trust_report(await supervisor.conversations.trust(row.id))
 
 
-@router.put("/{session_id}/trust")
+@router.put("/{session_id}/trust", responses=refusals(SessionNotFound, NotFound, LooserThanFloor))
 async def put_trust(session_id: str, body: TrustBody, supervisor: Supervisor) -> TrustReport:
     """Set the level that the session asks for; looser than a floor of others is refused (409)."""
     row = await require_session(supervisor, session_id)

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from supervisor.api.bodies import REFERENCE, FileBody
+from supervisor.api.requests import never_null
 from supervisor.errors import InvalidRequest
 
 T = TypeVar("T", bound=FileBody)
@@ -23,7 +24,11 @@ _THE_FILE_ITSELF = ("filename", "content", "encoding")
 def upload_request(body: type[FileBody]) -> dict[str, Any]:
     """How a route that takes an upload describes its request: the body, and the form beside it."""
     properties = body.model_json_schema(ref_template=REFERENCE)["properties"]
-    fields = {name: field for name, field in properties.items() if name not in _THE_FILE_ITSELF}
+    fields = {
+        name: never_null(field)
+        for name, field in properties.items()
+        if name not in _THE_FILE_ITSELF
+    }
     form = {
         "type": "object",
         "required": ["file"],

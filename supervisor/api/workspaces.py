@@ -8,7 +8,8 @@ from fastapi import APIRouter
 
 from supervisor.api.bodies import WorkspaceBody, WorkspacesView, WorkspaceView
 from supervisor.api.parts import Supervisor
-from supervisor.errors import InvalidRequest
+from supervisor.api.refusals import refusals
+from supervisor.errors import InvalidRequest, NotFound
 from supervisor.storage.workspaces import WorkspaceRow, relative_folder
 
 router = APIRouter(prefix="/workspaces", tags=["workspaces"])
@@ -35,7 +36,11 @@ async def put_workspace(slug: str, body: WorkspaceBody, supervisor: Supervisor) 
     return _view(row)
 
 
-@router.delete("/{slug}", status_code=HTTPStatus.NO_CONTENT)
+@router.delete(
+    "/{slug}",
+    status_code=HTTPStatus.NO_CONTENT,
+    responses=refusals(NotFound, InvalidRequest),
+)
 async def delete_workspace(slug: str, supervisor: Supervisor) -> None:
     """Remove a workspace; its folder stays. Refused while sessions are in it (422)."""
     await supervisor.workspaces.delete(slug)

@@ -22,8 +22,43 @@ def test_every_event_is_described() -> None:
 def test_every_reference_leads_somewhere() -> None:
     document = orjson.loads(described())
     for part in described().split(b'"$ref": "')[1:]:
-        name = part.split(b'"', 1)[0].decode().removeprefix("#/components/schemas/")
-        assert name in document["components"]["schemas"]
+        kind, name = part.split(b'"', 1)[0].decode().removeprefix("#/components/").split("/")
+        assert name in document["components"][kind]
+
+
+def test_every_route_tells_each_status_that_it_answers_with() -> None:
+    document = orjson.loads(described())
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            told = set(operation["responses"])
+            assert "default" not in told, (method, path)
+            assert {"400", "403", "413", "415", "421", "500", "503"} <= told, (method, path)
+            assert ("401" in told) == (path != "/api/health"), (method, path)
+            assert ("404" in told) >= ("{" in path), (method, path)
+            assert any(status.startswith("2") for status in told), (method, path)
+
+
+def test_every_refusal_tells_its_codes_and_is_a_problem() -> None:
+    document = orjson.loads(described())
+    for item in document["paths"].values():
+        for operation in item.values():
+            for status, told in operation["responses"].items():
+                if status < "400":
+                    continue
+                name = told.get("$ref", "").removeprefix("#/components/responses/")
+                answer = document["components"]["responses"][name] if name else told
+                assert list(answer["content"]) == ["application/problem+json"]
+                assert all(each.startswith("`") for each in answer["description"].split("; "))
+
+
+def test_every_request_that_changes_something_has_a_body_and_no_parameter_is_null() -> None:
+    document = orjson.loads(described())
+    for item in document["paths"].values():
+        for method, operation in item.items():
+            if method in {"post", "put", "patch", "delete"}:
+                assert operation["requestBody"]["required"] is True
+            for parameter in operation.get("parameters", ()):
+                assert {"type": "null"} not in parameter["schema"].get("anyOf", ())
 
 
 def test_every_route_but_health_needs_the_token() -> None:
