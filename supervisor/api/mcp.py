@@ -15,9 +15,12 @@ from starlette.responses import Response
 from supervisor.agents.definition import AgentDefinition
 from supervisor.api.agents import FaultView
 from supervisor.api.bodies import Body, View
-from supervisor.api.caller import Caller, Calling, Scope
+from supervisor.api.caller import Caller, Calling, NotAllowed, Scope
 from supervisor.api.parts import Parts, Supervisor
+from supervisor.api.refusals import refusals
+from supervisor.errors import ConfigurationError, InvalidRequest, NotFound
 from supervisor.mcp.chosen import Wanted
+from supervisor.mcp.file import ChangedMeanwhile
 from supervisor.mcp.hidden import shown
 from supervisor.mcp.server_entry import Transport
 from supervisor.mcp.servers import Listed
@@ -113,13 +116,14 @@ _BODY: Final[dict[str, Any]] = {
     }
 }
 _CHANGED: Final[dict[int | str, dict[str, Any]]] = {
-    200: {"model": McpServerView, "description": "It was there, and is changed"}
+    200: {"model": McpServerView, "description": "It was there, and is changed"},
+    **refusals(NotAllowed, ChangedMeanwhile, ConfigurationError),
 }
 _TAG: Final = Header(alias="If-Match", description="The `ETag` of the list that was read")
 IfMatch = Annotated[str | None, _TAG]
 
 
-@router.get("")
+@router.get("", responses=refusals(NotAllowed))
 async def list_servers(
     caller: Calling, supervisor: Supervisor, response: Response
 ) -> McpServersView:
@@ -143,7 +147,7 @@ async def list_servers(
     )
 
 
-@router.get("/{name}")
+@router.get("/{name}", responses=refusals(NotAllowed, NotFound, InvalidRequest))
 async def get_server(name: str, caller: Calling, supervisor: Supervisor) -> McpServerView:
     """One server. 422 with the mistake if its entry has one."""
     caller.require(Scope.ADMIN)
@@ -172,7 +176,11 @@ async def put_server(  # noqa: PLR0913, PLR0917  (what FastAPI passes in)
     return _view(listed)
 
 
-@router.delete("/{name}", status_code=HTTPStatus.NO_CONTENT)
+@router.delete(
+    "/{name}",
+    status_code=HTTPStatus.NO_CONTENT,
+    responses=refusals(NotAllowed, NotFound, ChangedMeanwhile),
+)
 async def delete_server(
     name: str, caller: Calling, supervisor: Supervisor, if_match: IfMatch = None
 ) -> None:
@@ -182,7 +190,7 @@ async def delete_server(
     await _record(supervisor, caller, "removed", name)
 
 
-@router.post("/{name}/allow")
+@router.post("/{name}/allow", responses=refusals(NotAllowed, NotFound, ConfigurationError))
 async def allow_server(
     name: str, body: AllowBody, caller: Calling, supervisor: Supervisor
 ) -> McpServerView:
@@ -201,7 +209,7 @@ async def allow_server(
     return _view(await asyncio.to_thread(allow, name, wanted, sandboxed=body.sandboxed))
 
 
-@router.post("/{name}/test")
+@router.post("/{name}/test", responses=refusals(NotAllowed, NotFound))
 async def test_server(
     name: str, body: McpTestBody, caller: Calling, supervisor: Supervisor
 ) -> McpTestView:
