@@ -102,7 +102,10 @@ INVARIANTS: Final = (
     Promise(
         "INV-10",
         "What steers agents isn't written by one, at `vault` not by its programs either.",
-        ("security/test_inv_10_steering_in_the_cage.py",),
+        (
+            "security/test_inv_10_steering_by_detours.py",
+            "security/test_inv_10_steering_in_the_cage.py",
+        ),
     ),
     Promise(
         "INV-12",
