@@ -241,6 +241,29 @@ FIELD_REPORTS: Final = (
         ),
     ),
     Promise(
+        "S16",
+        "A torn last line costs that line, and is told; the file isn't rewritten.",
+        (
+            "integration/test_field_torn_transcripts.py",
+            "unit/sessions/test_history.py::test_cut_after_every_byte",
+        ),
+    ),
+    Promise(
+        "S17-S19",
+        "An agent's file means the same whatever saved it, or is refused with its line.",
+        (
+            "unit/agents/test_parse.py::test_whatever_program_saved_it",
+            "unit/agents/test_parse.py::test_the_prompt_is_the_body",
+            "unit/agents/test_parse.py::test_what_can_not_be_read_whole",
+            "unit/agents/test_discover.py::test_a_good_one_that_becomes_broken",
+        ),
+    ),
+    Promise(
+        "S20-S22",
+        "An upload's name is data: stored safely, found again by it, and no header is bent.",
+        ("integration/test_captures.py", "unit/captures/test_names.py"),
+    ),
+    Promise(
         "S23-S25",
         "No web page drives the API, whatever Host, Origin or type it sends; no stream is open.",
         ("security/test_inv_17_who_may_call.py", "integration/test_api_routes.py"),

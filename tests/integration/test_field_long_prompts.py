@@ -27,3 +27,16 @@ async def test_what_is_long_arrives_whole(level: TrustLevel) -> None:
             (asked,) = noted.conversations()
             assert system in asked, name
             assert MESSAGE in asked, name
+
+
+@pytest.mark.parametrize("level", list(TrustLevel))
+async def test_an_agent_with_a_long_body_has_all_of_it(level: TrustLevel) -> None:
+    async with a_noting_model() as noted, a_noted_house(noted) as house:
+        (house.vault / "agents").mkdir()
+        for name, body in SYSTEM.items():
+            noted.bodies.clear()
+            (house.vault / "agents" / "long.md").write_text(f"---\nname: Long\n---\n{body}\n")
+            turn = await house.send(prompt(step("Read it.")), level, agent="Long")
+            assert turn.end["type"] == "done", (name, turn.end)
+            (asked,) = noted.conversations()
+            assert body in asked, name
