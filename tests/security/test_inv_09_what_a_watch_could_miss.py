@@ -7,6 +7,7 @@ show that the agent reads it then.
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,12 @@ async def test_a_watch_that_fails_ends_the_turn(monkeypatch: pytest.MonkeyPatch)
         assert turn.end["code"] == "vault_unavailable", turn.end
 
 
+def keep_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cages in which any folder can be renamed, and that can be made where one is gone."""
+    real = cage._spec
+    monkeypatch.setattr(cage, "_spec", lambda *order: replace(real(*order), kept_names=()))
+
+
 @pytest.mark.parametrize("asleep", [False, True])
 async def test_what_moves_before_its_mask_is_put_there_is_not_shown(
     asleep: bool, monkeypatch: pytest.MonkeyPatch
@@ -139,6 +146,7 @@ async def test_what_moves_before_its_mask_is_put_there_is_not_shown(
 
     monkeypatch.setattr(cage, "_demands", moving)
     if asleep:
+        keep_no_names(monkeypatch)
         monkeypatch.setattr(VaultWatch, "_look_at", lambda *_: None)
     async with a_house(fill=fill) as house:
         (house.vault / "look.sh").write_text("cat conf/1/live.txt\n")
@@ -146,3 +154,39 @@ async def test_what_moves_before_its_mask_is_put_there_is_not_shown(
         assert (f"{CANARY}-1" in repr(turn.events)) is asleep
         assert turn.end["type"] == ("done" if asleep else "error")
         assert is_a("done")(turn.end) or turn.end["code"] == "vault_unavailable"
+
+
+UNLINK = (
+    "rm .[e]nv",
+    "mv .[e]nv x",
+    "rm config/now",
+    "ln -s 2 config/next; mv -T config/next config/now",
+)
+MOVE = "mv config conf; mv config/1 config/0; echo tried"
+
+
+@pytest.mark.parametrize("command", UNLINK)
+async def test_removing_a_link_by_which_a_file_is_denied_ends_the_turn(command: str) -> None:
+    """For the next turn it is a plain file: the person is told."""
+    async with a_house(fill=fill) as house:
+        (house.vault / "unlink.sh").write_text(f"{command}; sleep 600\n")
+        turn = await run(house, "sh unlink.sh")
+        assert turn.end["type"] == "error", turn.end
+        assert turn.end["code"] == "vault_unavailable"
+
+
+@pytest.mark.parametrize("held", [True, False])
+async def test_the_folders_on_the_way_of_such_a_link_cannot_be_moved(
+    held: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control: a cage that keeps no names."""
+    if not held:
+        keep_no_names(monkeypatch)
+    async with a_house(fill=fill) as house:
+        (house.vault / "move.sh").write_text(MOVE)
+        (house.vault / "read.sh").write_text(
+            "cat conf/0/live.txt conf/1/live.txt config/*/live.txt"
+        )
+        await run(house, "sh move.sh 2>&1")
+        turn = await run(house, "sh read.sh")
+        assert (f"{CANARY}-1" not in repr(turn.events)) is held

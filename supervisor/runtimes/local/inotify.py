@@ -13,11 +13,13 @@ from typing import Final, NamedTuple
 CREATE: Final = 0x100
 MOVED_FROM: Final = 0x40
 MOVED_TO: Final = 0x80
+DELETE: Final = 0x200
 OVERFLOW: Final = 0x4000
 IGNORED: Final = 0x8000
 IS_FOLDER: Final = 0x40000000
 
 _ONLY_FOLDERS: Final = 0x01000000
+_BESIDES: Final = 0x20000000  # IN_MASK_ADD
 _WATCHED: Final = CREATE | MOVED_FROM | MOVED_TO | _ONLY_FOLDERS
 _HEAD: Final = struct.Struct("iIII")
 _READ_BYTES: Final = 256 * 1024
@@ -26,7 +28,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Change(NamedTuple):
-    """One entry of a watched folder that came, moved, or (`OVERFLOW`) too many to tell."""
+    """One entry of a watched folder that came, moved, went, or (`OVERFLOW`) too many to tell."""
 
     watch: int
     mask: int
@@ -50,10 +52,14 @@ class Inotify:
         self.taken = 0
         """Bytes that were read so far."""
 
-    def add(self, folder_fd: int) -> int:
-        """Watch an open folder; its number in what is told. Twice the same folder: one number."""
+    def add(self, folder_fd: int, *, removals: bool = False) -> int:
+        """Watch an open folder; its number in what is told. Twice the same folder: one number.
+
+        With `removals`, what is removed in it is told besides (`DELETE`).
+        """
+        events = _WATCHED | _BESIDES | (DELETE if removals else 0)
         path = f"/proc/self/fd/{folder_fd}".encode()
-        watch: int = _libc.inotify_add_watch(self.fd, path, _WATCHED)
+        watch: int = _libc.inotify_add_watch(self.fd, path, events)
         if watch < 0:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
         return watch

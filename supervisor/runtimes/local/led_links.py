@@ -79,12 +79,24 @@ class LedLinks:
     def __init__(self, vault: Path, links: Collection[Led], masks: MaskPlaces) -> None:
         self._vault = vault
         self._masks = masks
-        self._ways = {link: _way(vault, link.path) for link in links}
+        self._ways = {link: way(vault, link.path) for link in links}
         self._places = self._all_places()
+        self._steps = {
+            place
+            for link, places in self._ways.items()
+            if link.hides and leads_to(vault, link.path) is not None
+            for place in places
+            if (vault / place).is_symlink()
+        }
+
+    @property
+    def steps(self) -> Collection[str]:
+        """The links without which what is denied by them would be a plain file."""
+        return self._steps
 
     def add(self, link: Led) -> None:
         """One more."""
-        self._ways[link] = _way(self._vault, link.path)
+        self._ways[link] = way(self._vault, link.path)
         self._places = self._all_places()
 
     def other_paths(self, path: str) -> Iterator[str]:
@@ -100,7 +112,7 @@ class LedLinks:
     def astray(self) -> Iterator[Led]:
         """Those that lead to what no mask lies over."""
         for link in self._ways:
-            self._ways[link] = _way(self._vault, link.path)
+            self._ways[link] = way(self._vault, link.path)
             if self.is_astray(link):
                 yield link
         self._places = self._all_places()
@@ -113,7 +125,7 @@ class LedLinks:
         return not self._is_over(within, hides=link.hides)
 
     def _all_places(self) -> set[str]:
-        return {place for way in self._ways.values() for place in way}
+        return {place for places in self._ways.values() for place in places}
 
     def _is_over(self, path: str, *, hides: bool) -> bool:
         """Whether there is nothing at this path, or a mask over it or over a folder above it."""
@@ -132,9 +144,9 @@ class LedLinks:
         return False
 
 
-def _way(vault: Path, link: str) -> set[str]:
+def way(vault: Path, link: str) -> set[str]:
     """All entries of the vault that are looked up to get to where a link leads."""
-    way: set[str] = set()
+    places: set[str] = set()
     at: list[str] = []
     rest = link.split("/")[::-1]
     followed = 0
@@ -149,7 +161,7 @@ def _way(vault: Path, link: str) -> set[str]:
             continue
         at.append(part)
         place = "/".join(at)
-        way.add(place)
+        places.add(place)
         try:
             text = os.readlink(vault / place)  # noqa: PTH115  (the text as it is)
         except OSError:
@@ -165,5 +177,5 @@ def _way(vault: Path, link: str) -> set[str]:
     end = leads_to(vault, link)  # by what is outside of the vault, it may lead back in
     if end is not None:
         parts = end.split("/")
-        way.update("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
-    return way
+        places.update("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
+    return places

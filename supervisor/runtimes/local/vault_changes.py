@@ -40,6 +40,7 @@ SHORTLY: Final = 0.005
 _MOVED_ON: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 """What is said of a folder that was moved or removed meanwhile, which is told as well."""
 
+_UNLINKED: Final = "was removed, a link by which a file is denied: that is a plain file now"
 _TOO_MUCH: Final = "more was changed in the vault at once than can be followed"
 
 
@@ -95,6 +96,15 @@ class VaultChanges:
         self._bare = BarePlaces(self._vault, self._rules, self._masks, self._links)
         self._bare.begin(scan)
 
+    def watch_links(self) -> None:
+        """Have the removal of a link told where that would make a denied file plain."""
+        for folder in {link.rpartition("/")[0] for link in self._links.steps}:
+            with opened_folder(self._vault / folder) as fd:
+                self._inotify.add(fd, removals=True)
+        for link in self._links.steps:
+            if not (self._vault / link).is_symlink():
+                raise Exposed(_UNLINKED, link)
+
     def are_read(self) -> None:
         """What is read now is to be judged within MOST_BEHIND."""
         self._late_at = time.monotonic() + MOST_BEHIND
@@ -111,6 +121,8 @@ class VaultChanges:
             self._links_touched = self._links_touched or self._links.are_touched(relative)
             if change.mask & (CREATE | MOVED_TO):
                 self._arrived(relative, change)
+            elif relative in self._links.steps:
+                raise Exposed(_UNLINKED, relative)
             elif change.mask & MOVED_FROM:
                 self._left(relative, change)
 

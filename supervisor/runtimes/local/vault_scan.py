@@ -16,7 +16,7 @@ from supervisor.policy.deny_list import DenyList
 from supervisor.runtimes.denied_inodes import MAX_DEPTH, Denied, inode_of
 from supervisor.runtimes.inode import Inode
 from supervisor.runtimes.local.git_folders import is_bare_repository, steering
-from supervisor.runtimes.local.led_links import Below, Led, below, entries_below, leads_to
+from supervisor.runtimes.local.led_links import Below, Led, below, entries_below, leads_to, way
 from supervisor.runtimes.local.mask_places import Over
 from supervisor.runtimes.mounts import mount_points_below
 from supervisor.runtimes.quiet_open import opened_folder, raise_shortage, trouble_with_one
@@ -192,6 +192,7 @@ class _Scanner:
             if folder is None or not (self._vault / folder).is_dir():
                 continue
             self._found.links.append(Led(link, hides=True, folder=folder))
+            self._keep_way(link)
             for entry in entries_below(self._vault, folder, link):
                 self._judge_stand_in(entry)
 
@@ -247,6 +248,7 @@ class _Scanner:
                 seen = os.lstat(self._vault / within)
                 if link.hides:
                     self._cover(within, seen)
+                    self._keep_way(link.path)
                 else:
                     self._protect(within, seen)
         for target in self._found.denied.led_to:  # by links in a hidden folder, which stay there
@@ -254,6 +256,13 @@ class _Scanner:
             if within is not None:
                 with trouble_with_one():
                     self._cover(within, os.lstat(target))
+
+    def _keep_way(self, link: str) -> None:
+        """Without the folders on its way it would lead nowhere, and deny nothing."""
+        for place in way(self._vault, link):
+            seen = os.lstat(self._vault / place)
+            if stat.S_ISDIR(seen.st_mode):
+                self._found.kept_names.add(place)
 
     def _cover_other_names(self) -> None:
         """Hide denied files under all their names, and files whose other names weren't met."""

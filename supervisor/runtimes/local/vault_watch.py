@@ -126,6 +126,7 @@ class VaultWatch:
             poll.register(self._inotify.fd, select.POLLIN)
             poll.register(mounts, select.POLLPRI)  # the kernel's word on a change, proc(5)
             masked_at = None
+            self._changes.watch_links()
             while True:
                 waits = masked_at is not None or self._changes.waiting
                 ready = {fd for fd, _ in poll.poll(SHORTLY * 1000 if waits else None)}
