@@ -184,11 +184,12 @@ def _web(call: ToolCall) -> Wants:
 
 def _arguments(call: ToolCall, policy: CompiledPolicy) -> Wants:
     found: list[Wanted] = []
-    for field, text in texts(call.input, DEEPEST_INPUT):
-        if field in PATH_FIELDS:
-            found.append(Wanted(text, Use.PATH_ARGUMENT))
-        elif text and not any(c.isspace() for c in text) and not _is_address(text):
-            found.append(Wanted(text, Use.ARGUMENT))
+    for field, whole in texts(call.input, DEEPEST_INPUT):
+        for text in _readings(whole):
+            if field in PATH_FIELDS:
+                found.append(Wanted(text, Use.PATH_ARGUMENT))
+            elif text and not any(c.isspace() for c in text) and not _is_address(text):
+                found.append(Wanted(text, Use.ARGUMENT))
     wants = replace(
         _bounded(found, tuple(each.text for each in found)), addresses=addresses_in(call.input)
     )
@@ -201,6 +202,14 @@ def _arguments(call: ToolCall, policy: CompiledPolicy) -> Wants:
         return replace(wants, analysis=analysis)
     paths, _complete = wanted_of_effects(analysis, call)
     return replace(wants, paths=(*wants.paths, *paths), analysis=analysis)
+
+
+def _readings(text: str) -> list[str]:
+    """A text, and what it is to a program that drops blanks around it, or ends it at a NUL."""
+    found = [text, text.strip()]
+    if "\0" in text:
+        found += [text.replace("\0", ""), *text.split("\0")]
+    return list(dict.fromkeys(each for each in found if each)) or [text]
 
 
 def _commands_in(input: Mapping[str, Any]) -> list[str]:

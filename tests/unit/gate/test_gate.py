@@ -89,6 +89,19 @@ async def test_a_refused_call_is_told_as_an_event_counted_and_audited(world: Wor
     assert len(decided.policy_hash) == 64
 
 
+@pytest.mark.parametrize("tool", ["mcp__files__get", "Unheard"])
+@pytest.mark.parametrize("text", [".env\0", ".env\0.txt", "notes/a.md\0.env", " .env", ".env\n"])
+async def test_a_denied_name_is_seen_as_a_program_that_cuts_texts_would_read_it(
+    tmp_path: Path, tool: str, text: str
+) -> None:
+    gate = World(tmp_path, TrustLevel.FULL).gate
+    for field in ("path", "what"):
+        verdict = await gate.check(tool, {field: text}, "toolu_1", None)
+        assert (type(verdict), verdict.rule) == (Deny, "env-files"), field
+        plain = await gate.check(tool, {field: text.replace(".env", "notes/b.md")}, "toolu_2", None)
+        assert isinstance(plain, Allow)  # the control
+
+
 async def test_a_granted_call_runs_with_exactly_the_input_that_was_shown(world: World) -> None:
     given: dict[str, Any] = {"command": "git push x", "nested": {"a": [1]}}
     task = asyncio.create_task(world.gate.check("Bash", given, "toolu_1", None))
