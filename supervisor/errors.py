@@ -4,8 +4,6 @@ Raised where the fact is known, turned into problem+json, an `error` event or an
 place each, and never swallowed in between.
 """
 
-from typing import ClassVar
-
 
 class TrustfloorError(Exception):
     """Base of all errors a person may see.
@@ -14,10 +12,10 @@ class TrustfloorError(Exception):
     the same request can succeed later without a change.
     """
 
-    code: ClassVar[str] = "internal_error"
-    status: ClassVar[int] = 500
-    title: ClassVar[str] = "Internal error"
-    retryable: ClassVar[bool] = False
+    code: str = "internal_error"
+    status: int = 500
+    title: str = "Internal error"
+    retryable: bool = False
 
     def __init__(
         self, message: str, *, where: str | None = None, remedy: str | None = None
@@ -290,3 +288,14 @@ class TurnInterrupted(TurnFailed):
 
     code = "turn_interrupted"
     title = "The turn was interrupted"
+
+
+def known_kind(code: str) -> type[TrustfloorError]:
+    """The class of the error tree with this code, or the root if there is none."""
+    waiting: list[type[TrustfloorError]] = [TrustfloorError]
+    while waiting:
+        kind = waiting.pop()
+        if kind.code == code:
+            return kind
+        waiting.extend(kind.__subclasses__())
+    return TrustfloorError

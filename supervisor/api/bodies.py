@@ -21,11 +21,11 @@ from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from supervisor.approvals.questions import Given
+from supervisor.approvals.given import Given
 from supervisor.events.schema import PermissionRequestEvent, UserQuestionEvent
 from supervisor.sessions.attachments import MOST as MOST_ATTACHMENTS
 from supervisor.sessions.message import MAX_MESSAGE_CHARS
-from supervisor.storage.session import SessionSource
+from supervisor.storage.session_source import SessionSource
 from supervisor.trust.levels import TrustLevel
 
 REFERENCE: Final = "#/components/schemas/{model}"

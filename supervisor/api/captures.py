@@ -9,11 +9,10 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from fastapi import APIRouter
-from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from supervisor.api.bodies import FileBody, View
+from supervisor.api.capture_bodies import CaptureBody, CapturesView, CaptureView
 from supervisor.api.parts import Supervisor
 from supervisor.api.refusals import refusals
 from supervisor.api.uploads import read_upload, upload_request
@@ -29,32 +28,6 @@ _SHOWN: Final = frozenset(
     {"text/plain", "text/markdown", "application/pdf", "image/png", "image/jpeg", "image/gif"}
 )
 """What a browser may be told the type of; everything else is bytes to keep."""
-
-
-class CaptureBody(FileBody):
-    """A document. `content` is text, or bytes in base64 where `encoding` says so."""
-
-    title: str | None = None
-    context: str | None = None
-    timestamp: datetime | None = Field(None, description="When it was made; left out, now")
-
-
-class CaptureView(View):
-    """A document as it is stored: `filename` may differ from the name that it was given."""
-
-    filename: str
-    original_name: str
-    size: int = Field(description="Bytes")
-    captured_at: str
-    title: str | None = None
-    context: str | None = None
-    path: str = Field(description="Relative to the vault")
-
-
-class CapturesView(View):
-    """All captures, the latest first."""
-
-    captures: list[CaptureView]
 
 
 _THERE_ALREADY: dict[int | str, dict[str, Any]] = {

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from supervisor.api.bodies import AbortBody, AbortView, ActiveView, ChatBody
 from supervisor.api.parts import Supervisor
-from supervisor.api.problems import Problem, known_kind
+from supervisor.api.problems import Problem
 from supervisor.api.refusals import refusals
 from supervisor.api.sessions import require_session
 from supervisor.api.sse import EventStream
@@ -25,6 +25,7 @@ from supervisor.errors import (
     TurnFailed,
     TurnForgotten,
     TurnInterrupted,
+    known_kind,
 )
 from supervisor.events.log import EventRecord, is_terminal
 from supervisor.events.replay import subscribe

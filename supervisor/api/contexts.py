@@ -1,27 +1,14 @@
 """The context folders of a session: their instructions go into each of its prompts."""
 
 from fastapi import APIRouter
-from pydantic import Field
 
-from supervisor.api.bodies import Body, View
+from supervisor.api.context_bodies import ContextsBody, ContextsView
 from supervisor.api.parts import Supervisor
 from supervisor.api.refusals import refusals
 from supervisor.api.sessions import require_session
 from supervisor.errors import SessionNotFound
 
 router = APIRouter(prefix="/sessions", tags=["sessions"])
-
-
-class ContextsBody(Body):
-    """The folders, relative to the vault; an empty text is the vault itself."""
-
-    folders: list[str] = Field(max_length=100)
-
-
-class ContextsView(View):
-    """The folders of a session, as they are stored."""
-
-    folders: list[str]
 
 
 @router.get("/{session_id}/contexts", responses=refusals(SessionNotFound))

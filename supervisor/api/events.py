@@ -92,13 +92,19 @@ async def follow_events(  # noqa: PLR0913 - each is a part of the request
     session: OfSession = None,
     last_event_id: Annotated[int | None, Header(ge=0, le=_LARGEST)] = None,
 ) -> EventStream:
-    """The same as they come, from `Last-Event-ID` (or `after`) on; with neither, from now on."""
+    """The same as they come, from `Last-Event-ID` (or `after`) on; with neither, from now on.
+
+    The header `Trustfloor-After` has the number that the stream begins behind.
+    """
     wanted, found = _wanted(types), await _session(supervisor, session)
     start = after if last_event_id is None else last_event_id
+    if start is None:
+        start = (await supervisor.log.numbers()).last
     return EventStream(
         lambda: follow(supervisor.log, after=start, types=wanted, session_id=found),
         heartbeat_seconds=request.app.state.heartbeat_seconds,
         closing=request.app.state.closing,
+        headers={"Trustfloor-After": str(start)},
     )
 
 

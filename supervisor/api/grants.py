@@ -1,48 +1,18 @@
 """What people granted beyond single calls: see it, and take it back."""
 
-from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from supervisor.api.bodies import View
 from supervisor.api.caller import Calling, NotAllowed, Scope
+from supervisor.api.grant_bodies import GrantsView, GrantView
 from supervisor.api.parts import Supervisor
 from supervisor.api.refusals import refusals
 from supervisor.errors import NotFound
-from supervisor.policy.permissions import GrantKind, GrantScope
+from supervisor.policy.permissions import GrantScope
 from supervisor.storage.grants import GrantRow
-from supervisor.trust.levels import TrustLevel
 
 router = APIRouter(prefix="/grants", tags=["permissions"])
-
-
-class GrantView(View):
-    """A grant: whose it is, what it covers, at which trust level, and until when.
-
-    It counts at that level only. `expiresAt` null: until its session (or agent) is gone, or it is
-    revoked.
-    """
-
-    id: str
-    scope: GrantScope
-    session_id: str | None
-    agent: str | None
-    kind: GrantKind
-    pattern: str
-    trust_level: TrustLevel
-    given_by: str
-    given_at: datetime
-    request_id: str
-    expires_at: datetime | None
-    revoked_at: datetime | None
-    revoked_by: str | None
-
-
-class GrantsView(View):
-    """Grants, the newest first."""
-
-    grants: list[GrantView]
 
 
 def grant_view(row: GrantRow) -> GrantView:

@@ -1,55 +1,18 @@
 """Imports: an export of conversations becomes sessions, and what of it is broken is told."""
 
 from http import HTTPStatus
-from typing import Literal
 
 from fastapi import APIRouter
-from pydantic import Field
 from starlette.requests import Request
 
-from supervisor.api.bodies import FileBody, Level, View
+from supervisor.api.import_bodies import BrokenView, ImportBody, ImportedView, ImportView
 from supervisor.api.parts import Supervisor
 from supervisor.api.refusals import refusals
 from supervisor.api.uploads import read_upload, upload_request
 from supervisor.errors import NotFound
 from supervisor.imports.importer import Imported, Outcome
-from supervisor.storage.session import SessionSource
-from supervisor.trust.levels import TrustLevel
 
 router = APIRouter(prefix="/import", tags=["imports"])
-
-
-class ImportBody(FileBody):
-    """An export. `content` is its text, or its bytes in base64 where `encoding` says so."""
-
-    filename: str = Field("", description="Shown where something is broken; never a path")
-    workspace: str | None = Field(None, description="Left out, `default`")
-    trust_level: Level | None = Field(None, description="Left out, `sandboxed`")
-
-
-class ImportedView(View):
-    """A conversation as a session. `unchanged`: it was imported before, and this is no newer."""
-
-    id: str
-    title: str | None
-    source: SessionSource
-    trust_level: TrustLevel
-    messages: int
-    state: Literal["new", "updated", "unchanged"]
-
-
-class BrokenView(View):
-    """What could not be imported: where in the file, and why."""
-
-    place: str
-    reason: str
-
-
-class ImportView(View):
-    """What became of an export."""
-
-    imported: list[ImportedView]
-    broken: list[BrokenView]
 
 
 @router.post(

@@ -30,6 +30,9 @@ from supervisor.api import (
 )
 from supervisor.api.access import Access
 from supervisor.api.bodies import REFERENCE, ProblemView
+from supervisor.api.capture_bodies import CaptureBody
+from supervisor.api.import_bodies import ImportBody
+from supervisor.api.mcp_bodies import McpServerBody
 from supervisor.api.parts import Parts
 from supervisor.api.problems import speak_problems
 from supervisor.api.refusals import tell_refusals
@@ -158,9 +161,9 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     schemas.update(events.pop("$defs"))
     schemas["AnyEvent"] = events
     schemas["Problem"] = ProblemView.model_json_schema(ref_template=REFERENCE)
-    schemas["ImportBody"] = imports.ImportBody.model_json_schema(ref_template=REFERENCE)
-    schemas["CaptureBody"] = captures.CaptureBody.model_json_schema(ref_template=REFERENCE)
-    schemas["McpServerBody"] = mcp.McpServerBody.model_json_schema(ref_template=REFERENCE)
+    schemas["ImportBody"] = ImportBody.model_json_schema(ref_template=REFERENCE)
+    schemas["CaptureBody"] = CaptureBody.model_json_schema(ref_template=REFERENCE)
+    schemas["McpServerBody"] = McpServerBody.model_json_schema(ref_template=REFERENCE)
     components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{"token": []}]
     tell_requests(document)

@@ -3,62 +3,21 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import AliasChoices, Field
 
-from supervisor.api.bodies import AnsweredView, Body, DenyBody, OpenPermission, PermissionsView
+from supervisor.api.bodies import AnsweredView, DenyBody, OpenPermission, PermissionsView
 from supervisor.api.caller import Calling, NotAllowed, Scope
-from supervisor.api.grants import GrantView, grant_view
+from supervisor.api.grant_bodies import GrantBody, GrantedView
+from supervisor.api.grants import grant_view
 from supervisor.api.parts import Supervisor
 from supervisor.api.refusals import refusals
-from supervisor.approvals.granting import MOST_AT_ONCE, Yes
+from supervisor.approvals.granting import Yes
 from supervisor.errors import AlreadyAnswered, NotFound, RequestVoid
 from supervisor.ids import SessionId
-from supervisor.policy.permissions import GrantKind, GrantScope
+from supervisor.policy.permissions import GrantScope
 
 router = APIRouter(prefix="/permissions", tags=["permissions"])
 
 _ANSWERED = refusals(NotFound, AlreadyAnswered, RequestVoid)
-
-SuggestionId = Annotated[str, Field(max_length=64)]
-
-
-class GrantBody(Body):
-    """A permission is given; `contentHash`, if sent, must be that of the request shown.
-
-    `scope` is `once` unless a suggestion or a pattern is given, and then `session`. `suggestion` is
-    the id of one of the request's suggestions, or a list of them. `pattern` is an own one, of
-    `kind`, or of the kind that the call needs. `expiresIn` are seconds.
-    """
-
-    content_hash: str | None = None
-    scope: GrantScope | None = None
-    suggestion: (
-        SuggestionId | Annotated[list[SuggestionId], Field(max_length=MOST_AT_ONCE)] | None
-    ) = None
-    pattern: Annotated[str, Field(max_length=20_000)] | None = None
-    kind: GrantKind | None = None
-    expires_in: float | None = Field(
-        None,
-        allow_inf_nan=False,
-        validation_alias=AliasChoices("expiresIn", "expires_in", "expiresInSeconds"),
-    )
-
-    def chosen(self) -> tuple[str, ...]:
-        """The ids of the suggestions."""
-        if self.suggestion is None:
-            return ()
-        return (self.suggestion,) if isinstance(self.suggestion, str) else tuple(self.suggestion)
-
-
-class GrantedView(AnsweredView):
-    """What was granted: the call, with `grants` what goes beyond it.
-
-    `also` are requests that waited, and that the grants have answered.
-    """
-
-    scope: GrantScope
-    grants: list[GrantView]
-    also: list[str]
 
 
 @router.get("")

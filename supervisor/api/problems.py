@@ -102,17 +102,6 @@ INCIDENT: Final = Problem(
 )
 
 
-def known_kind(code: str) -> type[TrustfloorError]:
-    """The class of the error tree with this code, or the root if there is none."""
-    waiting: list[type[TrustfloorError]] = [TrustfloorError]
-    while waiting:
-        kind = waiting.pop()
-        if kind.code == code:
-            return kind
-        waiting.extend(kind.__subclasses__())
-    return TrustfloorError
-
-
 def speak_problems(app: FastAPI) -> None:
     """Answer every error, foreseen or not, as a problem."""
 

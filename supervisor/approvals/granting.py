@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
+from supervisor.approvals.given import MOST_AT_ONCE
 from supervisor.approvals.grants import LONGEST_GRANT_SECONDS, GrantBook, moment, new_grant_id
 from supervisor.approvals.offer import BETRAYS
 from supervisor.approvals.open_requests import Beyond, Open
@@ -13,9 +13,6 @@ from supervisor.events.schema import GivenGrant
 from supervisor.policy.own_pattern import problem_of, usual_kind
 from supervisor.policy.permissions import GrantKind, GrantScope
 from supervisor.storage.grants import GrantRow
-
-MOST_AT_ONCE: Final = 12
-"""Patterns granted in one answer."""
 
 
 @dataclass(frozen=True, slots=True)

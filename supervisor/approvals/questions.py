@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from supervisor.approvals.given import Given
 from supervisor.approvals.offer import BETRAYS, Betrays, nothing_betrayed
 from supervisor.approvals.open_requests import (
     End,
@@ -21,10 +22,6 @@ LONGEST_FREE_TEXT = 10_000
 """Characters."""
 MOST_QUESTIONS = 16
 OTHER = "other"
-
-Given = str | Mapping[str, str] | list[str | Mapping[str, str]]
-"""What a person gives for one question: an option's label, several (where the question takes
-several), or `{"other": "free text"}`, which the tool always offers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Any, Final
 from supervisor.imports.conversation import Conversation, Unreadable, id_of
 from supervisor.imports.fields import listed, mapping, moment, plain_words, text, title
 from supervisor.sessions.brought import Words
-from supervisor.storage.session import SessionSource
+from supervisor.storage.session_source import SessionSource
 
 _SPEAKERS: Final = ("user", "assistant")
 _SHOWN_KINDS: Final = ("text", "multimodal_text", "code")

@@ -12,7 +12,7 @@ from supervisor.imports.conversation import Conversation, Unreadable, id_of
 from supervisor.imports.fields import iso, listed, mapping, moment, text, title
 from supervisor.sessions.brought import Words, text_block
 from supervisor.sessions.spoken import spoken
-from supervisor.storage.session import SessionSource
+from supervisor.storage.session_source import SessionSource
 
 _TITLES: Final = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 """Kinds of record that name the session, and the key that has the name; the first ones win."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from supervisor.ids import SessionId, is_session_id
 from supervisor.sessions.brought import Words
-from supervisor.storage.session import SessionSource
+from supervisor.storage.session_source import SessionSource
 
 _OURS: Final = uuid.UUID("6f0f9a52-6a0b-5d0e-9a2d-2a4c5f3e7b11")
 """The name space of the ids of conversations that have none that we could take."""

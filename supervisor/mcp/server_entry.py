@@ -3,13 +3,12 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from supervisor.errors import InvalidRequest
+from supervisor.mcp.transports import Transport
 from supervisor.policy.document import nearest
-
-Transport = Literal["stdio", "sse", "http"]
 
 LONGEST_TEXT: Final = 8_192
 """Characters of any text in an entry."""

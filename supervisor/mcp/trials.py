@@ -11,11 +11,9 @@ from supervisor.events.redact import Redactor
 from supervisor.mcp.called import HttpServer, SseServer, called
 from supervisor.mcp.dialogue import Introduced, ServerFailed, Tool, introduced
 from supervisor.mcp.hidden import SHORTEST_SECRET
+from supervisor.mcp.patience import SECONDS
 from supervisor.mcp.started import Bench, StartedServer, started
 
-SECONDS: Final = 20.0
-"""How long a server is waited for, if nothing else is said."""
-MOST_SECONDS: Final = 120.0
 AT_ONCE: Final = 2
 """Servers that are tried out at the same time; more wait."""
 

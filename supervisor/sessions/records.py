@@ -24,7 +24,8 @@ from supervisor.sessions.plan import SessionFacts
 from supervisor.sessions.surroundings import read_surroundings
 from supervisor.sessions.transcripts import has_content, stored_pointer, transcript_pointer
 from supervisor.sessions.working_directory import resolve_working_directory
-from supervisor.storage.session import Session, SessionCreate, SessionSource
+from supervisor.storage.session import Session, SessionCreate
+from supervisor.storage.session_source import SessionSource
 from supervisor.storage.workspaces import DEFAULT
 from supervisor.trust.floor import Floor, FloorSource
 from supervisor.trust.levels import TrustLevel

@@ -1,28 +1,18 @@
 """A session as it is stored: what it is made from, what can be changed, what is read back."""
 
-from enum import StrEnum
 from typing import Annotated, Any, Final
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from supervisor.ids import SessionId
 from supervisor.policy.session_permissions import NOTHING_UNASKED, SessionPermissions
+from supervisor.storage.session_source import SessionSource
 from supervisor.trust.levels import TrustLevel
 
 PERMISSIONS: Final = "permissions"
 """The key of a session's metadata that holds its permissions."""
 
 DAMAGED_PERMISSIONS: Final = f"metadata.{PERMISSIONS}"
-
-
-class SessionSource(StrEnum):
-    """Where a session's conversation began."""
-
-    PARACHUTE = "parachute"
-    """Here, or in the earlier program whose name stays in its records."""
-    CLAUDE_CODE = "claude-code"
-    CLAUDE = "claude"
-    CHATGPT = "chatgpt"
 
 
 class _Stored(BaseModel):

@@ -13,9 +13,9 @@ from supervisor.storage.cursor import cursor_of
 from supervisor.storage.session import (
     DAMAGED_PERMISSIONS,
     Session,
-    SessionSource,
     read_permissions,
 )
+from supervisor.storage.session_source import SessionSource
 from supervisor.trust.levels import TrustLevel, strictest
 
 _HALF_LETTER: Final = "\\ud"

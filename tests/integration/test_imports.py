@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from supervisor.ids import SessionId
-from supervisor.storage.session import SessionCreate, SessionSource
+from supervisor.storage.session import SessionCreate
+from supervisor.storage.session_source import SessionSource
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.api import ApiWorld, api_world
 

@@ -5,8 +5,8 @@ from pydantic import ValidationError
 
 from supervisor.api.bodies import Body, ChatBody, TrustBody
 from supervisor.api.faults import say
-from supervisor.api.permissions import GrantBody
-from supervisor.api.policy import ExplainBody, PermissionsBody
+from supervisor.api.grant_bodies import GrantBody
+from supervisor.api.policy_bodies import ExplainBody, PermissionsBody
 from supervisor.trust.levels import TrustLevel
 
 

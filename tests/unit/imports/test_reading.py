@@ -14,7 +14,7 @@ from supervisor.ids import is_session_id
 from supervisor.imports import reading
 from supervisor.imports.conversation import Conversation, Read
 from supervisor.imports.reading import read_export
-from supervisor.storage.session import SessionSource
+from supervisor.storage.session_source import SessionSource
 
 ID = "0b6f7a52-6a0b-4d0e-9a2d-2a4c5f3e7b11"
 

@@ -8,7 +8,8 @@ from pydantic import ValidationError
 from supervisor.errors import InvalidRequest, SessionBusy, SessionNotFound
 from supervisor.ids import new_session_id
 from supervisor.policy.session_permissions import NOTHING_UNASKED, SessionPermissions
-from supervisor.storage.session import SessionCreate, SessionSource, SessionUpdate
+from supervisor.storage.session import SessionCreate, SessionUpdate
+from supervisor.storage.session_source import SessionSource
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.storage import OTHER, SESSION, TURN, Stores, session, stores
 

@@ -1,0 +1,17 @@
+"""What is sent and got about the context folders of a session."""
+
+from pydantic import Field
+
+from supervisor.api.bodies import Body, View
+
+
+class ContextsBody(Body):
+    """The folders, relative to the vault; an empty text is the vault itself."""
+
+    folders: list[str] = Field(max_length=100)
+
+
+class ContextsView(View):
+    """The folders of a session, as they are stored."""
+
+    folders: list[str]
