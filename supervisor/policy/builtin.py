@@ -53,8 +53,8 @@ PROTECTED: tuple[DenyRule, ...] = (
             "**/.git/modules/**/config.worktree",
             "**/.git/modules/**/commondir",
             "**/.git/modules/**/info/attributes",
-            "**/.git/worktrees/*/commondir",
-            "**/.git/worktrees/*/config.worktree",
+            "**/.git/worktrees/**/commondir",
+            "**/.git/worktrees/**/config.worktree",
         ),
     ),
 )

@@ -114,16 +114,16 @@ class DenyList:
         return _Names(glob.rsplit("/", 1)[-1] for rule in self.rules for glob in rule.paths)
 
     @cached_property
-    def _on_the_way(self) -> re.Pattern[str] | None:
-        return _alternatives(
-            {
-                "/".join(parts[:depth])
-                for rule in self.rules
-                for parts in (glob.split("/") for glob in rule.paths)
-                for depth in range(1, len(parts))
-                if parts[depth - 1] != "**"
-            }
-        )
+    def _on_the_way(self) -> tuple[_Names, re.Pattern[str] | None]:
+        """The globs of such folders' names, and of their paths."""
+        globs = {
+            "/".join(parts[:depth])
+            for rule in self.rules
+            for parts in (glob.split("/") for glob in rule.paths)
+            for depth in range(1, len(parts))
+            if parts[depth - 1] != "**"
+        }
+        return _Names(glob.rsplit("/", 1)[-1] for glob in globs), _alternatives(globs)
 
     def is_on_the_way(self, relative: str) -> bool:
         """Whether a glob names a folder here that denied paths lie in, such as `.git`.
@@ -131,8 +131,10 @@ class DenyList:
         A link of that name makes what it leads to such a folder. Folders that a `**` stands for
         don't count.
         """
-        path = "/".join(canonical(part) for part in relative.split("/"))
-        return self._on_the_way is not None and self._on_the_way.match(path) is not None
+        names, paths = self._on_the_way
+        if paths is None or not names.has(canonical(relative.rsplit("/", 1)[-1])):
+            return False
+        return paths.match("/".join(canonical(part) for part in relative.split("/"))) is not None
 
     def folders_that_count(self, name: str, relative: str) -> list[str]:
         """Of a denied entry, the folders above it without whose names it wouldn't be denied."""
