@@ -48,7 +48,6 @@ _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 CHANGING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 """Methods whose requests are always looked at as if they had a body."""
 
-_READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _AUTHORITY = re.compile(
     r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?)(?::(?P<port>\d{1,5}))?"
 )
@@ -234,7 +233,7 @@ class Access:
         return _FOREIGN_ORIGIN
 
     def _judge_token(self, scope: Scope) -> Problem | None:
-        if scope["path"] in OPEN_PATHS and scope["method"] in _READING:
+        if scope["path"] in OPEN_PATHS and scope["method"] not in CHANGING:
             return None
         values = _values(scope, b"authorization")
         scheme, _, given = values[0].partition(" ") if len(values) == 1 else ("", "", "")

@@ -14,6 +14,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    Strict,
     ValidationError,
     model_validator,
 )
@@ -38,6 +39,10 @@ def _lower(value: object) -> object:
 
 Level = Annotated[TrustLevel, BeforeValidator(_lower)]
 """A trust level by its name, whatever the case; any other word is refused."""
+
+
+Flag = Annotated[bool, Strict()]
+"""True or false as JSON has them, and no number or word that only looks like one."""
 
 
 def _spellings(name: str, field: FieldInfo) -> list[str]:

@@ -28,6 +28,7 @@ _SHOWN: Final = frozenset(
     {"text/plain", "text/markdown", "application/pdf", "image/png", "image/jpeg", "image/gif"}
 )
 """What a browser may be told the type of; everything else is bytes to keep."""
+_BYTES_TO_KEEP: Final = "application/octet-stream"
 
 
 _THERE_ALREADY: dict[int | str, dict[str, Any]] = {
@@ -36,7 +37,10 @@ _THERE_ALREADY: dict[int | str, dict[str, Any]] = {
 _BYTES: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The document's bytes",
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        "content": {
+            kind: {"schema": {"type": "string", "format": "binary"}}
+            for kind in sorted({*_SHOWN, _BYTES_TO_KEEP})
+        },
     }
 }
 
@@ -85,7 +89,7 @@ async def read(filename: str, supervisor: Supervisor) -> Response:
     """The bytes of a capture, by the name that it is stored or was given under."""
     capture, content = await asyncio.to_thread(supervisor.captures.read, filename)
     guessed = mimetypes.guess_type(capture.filename)[0]
-    kind = guessed if guessed in _SHOWN else "application/octet-stream"
+    kind = guessed if guessed in _SHOWN else _BYTES_TO_KEEP
     return Response(
         content,
         media_type=kind,

@@ -1,7 +1,7 @@
 """Send a message and hear the turn: streamed, joined later, waited for, or aborted."""
 
 from dataclasses import replace
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 import orjson
 from fastapi import APIRouter, Header, Query
@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from supervisor.api.bodies import AbortBody, AbortView, ActiveView, ChatBody
+from supervisor.api.event_schema import stream_of
 from supervisor.api.parts import Supervisor
 from supervisor.api.problems import Problem
 from supervisor.api.refusals import refusals
@@ -46,12 +47,7 @@ _NOT_BEGUN: Final = (
     ShuttingDown,
 )
 _LARGEST_SEQ = 2**63 - 1
-_STREAM: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "The turn's events",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
-    }
-}
+_STREAM: Final = stream_of("The turn's events")
 
 Seq = Annotated[int, Query(ge=0, le=_LARGEST_SEQ)]
 IdempotencyKey = Annotated[

@@ -9,10 +9,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from supervisor.api.bodies import REFERENCE
+from supervisor.api.event_schema import stream_of
 from supervisor.api.parts import Supervisor
+from supervisor.api.refusals import refusals
 from supervisor.api.sessions import require_session
 from supervisor.api.sse import EventStream
-from supervisor.errors import InvalidRequest
+from supervisor.errors import InvalidRequest, SessionNotFound
 from supervisor.events.feed import MILESTONES, follow
 from supervisor.events.log import Wanted
 from supervisor.events.schema import EVENT_TYPES
@@ -45,12 +47,7 @@ _PAGE: Final[dict[int | str, dict[str, Any]]] = {
         },
     }
 }
-_STREAM: Final[dict[int | str, dict[str, Any]]] = {
-    200: {
-        "description": "Events as they come; `id` is the number over all sessions",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
-    }
-}
+_STREAM: Final = stream_of("Events as they come; `id` is the number over all sessions")
 
 Number = Annotated[int | None, Query(ge=0, le=_LARGEST)]
 Types = Annotated[
@@ -59,7 +56,7 @@ Types = Annotated[
 OfSession = Annotated[str | None, Query(alias="session", description="Of this session only")]
 
 
-@router.get("", response_class=Response, responses=_PAGE)
+@router.get("", response_class=Response, responses={**_PAGE, **refusals(SessionNotFound)})
 async def list_events(
     supervisor: Supervisor,
     *,
@@ -82,7 +79,7 @@ async def list_events(
     return Response(b'{"events":[%b],%b' % (listed, tail), media_type="application/json")
 
 
-@router.get("/stream", response_class=Response, responses=_STREAM)
+@router.get("/stream", response_class=Response, responses={**_STREAM, **refusals(SessionNotFound)})
 async def follow_events(  # noqa: PLR0913 - each is a part of the request
     *,
     request: Request,

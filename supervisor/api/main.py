@@ -7,7 +7,6 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from pydantic import TypeAdapter
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from supervisor.api import (
@@ -31,14 +30,15 @@ from supervisor.api import (
 from supervisor.api.access import Access
 from supervisor.api.bodies import REFERENCE, ProblemView
 from supervisor.api.capture_bodies import CaptureBody
+from supervisor.api.event_schema import event_schemas
 from supervisor.api.import_bodies import ImportBody
+from supervisor.api.links import tell_links
 from supervisor.api.mcp_bodies import McpServerBody
 from supervisor.api.parts import Parts
 from supervisor.api.problems import speak_problems
 from supervisor.api.refusals import tell_refusals
 from supervisor.api.requests import tell_requests
 from supervisor.api.sse import HEARTBEAT_SECONDS
-from supervisor.events.schema import AnyEvent
 from supervisor.observability.health import version
 from supervisor.observability.logs import fields
 
@@ -157,9 +157,7 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     schemas = components.setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
-    events = TypeAdapter(AnyEvent).json_schema(ref_template=REFERENCE)
-    schemas.update(events.pop("$defs"))
-    schemas["AnyEvent"] = events
+    schemas.update(event_schemas())
     schemas["Problem"] = ProblemView.model_json_schema(ref_template=REFERENCE)
     schemas["ImportBody"] = ImportBody.model_json_schema(ref_template=REFERENCE)
     schemas["CaptureBody"] = CaptureBody.model_json_schema(ref_template=REFERENCE)
@@ -168,4 +166,5 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     document["security"] = [{"token": []}]
     tell_requests(document)
     tell_refusals(document)
+    tell_links(document)
     return document

@@ -3,7 +3,7 @@
 from pydantic import BaseModel, ConfigDict, Field
 
 from supervisor.api.agent_bodies import FaultView
-from supervisor.api.bodies import Body, View
+from supervisor.api.bodies import Body, Flag, View
 from supervisor.mcp.patience import MOST_SECONDS, SECONDS
 from supervisor.mcp.transports import Transport
 
@@ -27,7 +27,7 @@ class McpServerBody(BaseModel):
 class AllowBody(Body):
     """What to allow: the server as it is now, in sandboxes too, or one of an agent's file."""
 
-    sandboxed: bool = False
+    sandboxed: Flag = False
     agent_path: str | None = Field(None, description="The agent whose file describes the server")
 
 

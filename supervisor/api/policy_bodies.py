@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from supervisor.api.bodies import Body, Level, PolicyFaultView, View
+from supervisor.api.bodies import Body, Flag, Level, PolicyFaultView, View
 from supervisor.trust.levels import TrustLevel
 
 
@@ -48,11 +48,11 @@ class PermissionsBody(Body):
     `confined`: the machine can hold commands in the vault; where it can't, each of them asks.
     """
 
-    trust_mode: bool = True
+    trust_mode: Flag = True
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
-    bash: tuple[str, ...] | bool = False
-    confined: bool = True
+    bash: tuple[str, ...] | Flag = False
+    confined: Flag = True
 
 
 class ExplainBody(Body):

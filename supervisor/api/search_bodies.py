@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from supervisor.api.bodies import Body, View
+from supervisor.api.bodies import Body, Flag, View
 
 Kind = Literal["session", "journal", "document"]
 
@@ -67,7 +67,7 @@ class IndexView(View):
 class IndexBody(Body):
     """`anew`: everything is read again, whether it has changed or not."""
 
-    anew: bool = False
+    anew: Flag = False
 
 
 class BegunView(View):

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import Field
 
-from supervisor.api.bodies import Body, SessionView, View
+from supervisor.api.bodies import Body, Flag, SessionView, View
 from supervisor.sessions.spoken import Role
 
 
@@ -37,7 +37,7 @@ class SessionChangeBody(Body):
     """What is to change; what is left out stays. `tags` replaces all of them."""
 
     title: str | None = Field(None, max_length=500)
-    archived: bool | None = None
+    archived: Flag | None = None
     tags: list[str] | None = Field(None, max_length=100)
 
 

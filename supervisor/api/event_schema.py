@@ -1,0 +1,51 @@
+"""Events as they go over the wire: how the OpenAPI document describes them and their streams."""
+
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+
+from supervisor.api.bodies import REFERENCE
+from supervisor.events.schema import AnyEvent
+
+ENVELOPE: Final[dict[str, Any]] = {
+    "seq": {"type": "integer", "minimum": 0, "description": "Its number in its session"},
+    "turn_id": {"type": "string", "description": "Empty where it is of no turn"},
+    "ts": {"type": "string", "format": "date-time"},
+    "session_id": {"type": "string"},
+}
+"""What each event has beside what its type says."""
+
+
+def event_schemas() -> dict[str, Any]:
+    """The schema of each type of event, with the envelope, and `AnyEvent`: one of them."""
+    any_event = TypeAdapter(AnyEvent).json_schema(ref_template=REFERENCE)
+    schemas: dict[str, Any] = any_event.pop("$defs")
+    for name in any_event["discriminator"]["mapping"].values():
+        schema = schemas[name.rpartition("/")[2]]
+        schema["properties"] = {**schema["properties"], **ENVELOPE}
+        schema["required"] = sorted({*schema.get("required", ()), "type", *ENVELOPE})
+    return {**schemas, "AnyEvent": any_event}
+
+
+def stream_of(description: str) -> dict[int | str, dict[str, Any]]:
+    """How a route that answers with a stream says so; the schema is that of each message in it."""
+    message = {
+        "type": "object",
+        "required": ["id", "event", "data"],
+        "properties": {
+            "id": {"type": "string", "pattern": "^[0-9]+$"},
+            "event": {"type": "string", "description": "The event's type"},
+            "data": {
+                "type": "string",
+                "contentMediaType": "application/json",
+                "contentSchema": {"$ref": REFERENCE.format(model="AnyEvent")},
+            },
+            "retry": {"type": "integer", "description": "Milliseconds"},
+        },
+    }
+    return {
+        200: {
+            "description": description,
+            "content": {"text/event-stream": {"schema": message}},
+        }
+    }
