@@ -21,7 +21,7 @@ async def run(folder: Path, command: str, model: str) -> tuple[int, str]:
     key = {"ANTHROPIC_API_KEY": "sk-ant-none", "TRUSTFLOOR_ENGINE_SOCKET": str(folder / "none")}
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "supervisor", command),
-        env=environment(folder, {**key, "TRUSTFLOOR_MODEL": model}),
+        env=environment(folder, {**key, "TRUSTFLOOR_MODEL": model, "TRUSTFLOOR_PORT": "0"}),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )

@@ -60,7 +60,7 @@ async def test_options_tells_the_methods(world: ApiWorld) -> None:
 
 
 async def test_each_field_that_is_wrong_is_named_and_no_value_repeated(world: ApiWorld) -> None:
-    body = {"message": "", "trustLevel": "my-secret-word", "colour": "my-secret-word"}
+    body = {"message": 5, "trustLevel": "my-secret-word", "colour": "my-secret-word"}
     async with world.client() as client:
         answer = await client.post("/api/chat", json=body)
     said = problem(answer, 422, "invalid_request")

@@ -117,7 +117,7 @@ class Engine:
         end may ask too late.
         """
         asked = {
-            "since": f"{began:.0f}",
+            "since": str(int(began)),  # rounded up, it would leave out what was made just now
             "filters": _filter(
                 type=["container"], event=["create", "destroy"], label=[f"{_LABEL}={instance}"]
             ),
