@@ -22,6 +22,7 @@ class _Named:
 
 
 _SESSION: Final = "session_id"
+_REQUEST: Final = "request_id"
 _NAMES: Final = (
     _Named("post", "/api/import", "200", "/imported/0/id", _SESSION, "/api/"),
     _Named("get", "/api/chat/sessions", "200", "/sessions/0/id", _SESSION, "/api/"),
@@ -35,10 +36,8 @@ _NAMES: Final = (
     _Named("post", "/api/mcp/{name}", "201", "/name", "name", "/api/mcp/"),
     _Named("get", "/api/mcp", "200", "/servers/0/name", "name", "/api/mcp/"),
     _Named("get", "/api/grants", "200", "/grants/0/id", "grant_id", "/api/grants/"),
-    _Named("get", "/api/permissions", "200", "/permissions/0/id", "request_id", "/api/permissions"),
-    _Named(
-        "get", "/api/questions", "200", "/questions/0/request_id", "request_id", "/api/questions"
-    ),
+    _Named("get", "/api/permissions", "200", "/permissions/0/id", _REQUEST, "/api/permissions/"),
+    _Named("get", "/api/questions", "200", "/questions/0/request_id", _REQUEST, "/api/questions/"),
 )
 
 

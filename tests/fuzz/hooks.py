@@ -45,7 +45,7 @@ def before_call(context: HookContext, case: Made, kwargs: dict[str, Any]) -> Non
     if case.operation.method == "get" and _streams(case):
         kwargs["timeout"] = (30, STREAM_SECONDS)
         if not _may("streams"):  # turned away at the door then, which costs nothing
-            kwargs["headers"] = {**(kwargs.get("headers") or {}), "Authorization": "Bearer nobody"}
+            case.headers["Authorization"] = "Bearer nobody"
     if label == SAVE and isinstance(body, dict) and isinstance(body.get("command"), str):
         case.body = {**body, "command": "false"}
 

@@ -195,3 +195,23 @@ async def test_a_body_that_is_no_json_is_refused_as_everywhere(
 async def test_a_form_is_welcome_nowhere_else(client: httpx.AsyncClient) -> None:
     said = await client.post("/api/chat", files={"file": ("a", b"x")})
     assert said.status_code == 415
+
+
+@pytest.mark.parametrize("when", [0, 0.5, "0", "1.5e9"])
+async def test_a_number_is_no_time_at_which_a_document_was_made(
+    client: httpx.AsyncClient, when: float | str
+) -> None:
+    body = {"filename": "plan.md", "content": "x", "timestamp": when}
+    answer = await client.post("/api/captures", json=body)
+    assert answer.status_code == 422
+    assert answer.json()["where"] == "timestamp"
+
+
+@pytest.mark.parametrize("anything", [1, "true", "yes"])
+async def test_what_only_looks_like_true_is_refused(
+    client: httpx.AsyncClient, anything: object
+) -> None:
+    body = {"tool": "Read", "input": {}, "permissions": {"confined": anything}}
+    assert (await client.post("/api/policy/explain", json=body)).status_code == 422
+    body = {"tool": "Read", "input": {}, "permissions": {"confined": True}}
+    assert (await client.post("/api/policy/explain", json=body)).status_code == 200

@@ -71,3 +71,21 @@ def test_every_route_but_health_needs_the_token() -> None:
         if operation.get("security") == []
     }
     assert free == {"/api/health"}
+
+
+def test_every_event_has_its_envelope_and_every_link_leads_to_a_route() -> None:
+    document = orjson.loads(described())
+    for each in document["components"]["schemas"]["AnyEvent"]["oneOf"]:
+        name = each["$ref"].removeprefix("#/components/schemas/")
+        required = document["components"]["schemas"][name]["required"]
+        assert {"seq", "turn_id", "ts", "session_id", "type"} <= set(required)
+    operations = [each for item in document["paths"].values() for each in item.values()]
+    known = {each["operationId"] for each in operations}
+    links = [
+        link["operationId"]
+        for operation in operations
+        for answer in operation["responses"].values()
+        for link in answer.get("links", {}).values()
+    ]
+    assert len(links) > 20
+    assert set(links) <= known
