@@ -72,6 +72,7 @@ INVARIANTS: Final = (
         (
             "security/test_inv_07_output_is_hostile.py",
             "security/test_inv_07_no_transcript_changes_sides.py",
+            "security/test_inv_07_vault_texts_are_hostile.py",
             "unit/runtimes/test_wire.py",
         ),
     ),

@@ -163,7 +163,7 @@ class McpFile:
                         where=fault.place,
                         remedy="mend the file, or put it elsewhere",
                     ) from None
-                text = change(holder)
+                text = _readable(change(holder))
                 # An editor may have saved since: what it wrote isn't to be lost.
                 if self._content().raw == content.raw:
                     self._write(content, (content.bom + text).encode())
@@ -221,6 +221,17 @@ def _servers(text: str) -> JsonObject:
     top = read_object(text)
     nested = top.member(_NESTED)
     return top if nested is None else read_object(text, nested.value_at, alone=False)
+
+
+def _readable(text: str) -> str:
+    """The text, if it can be read again: no change may cost all servers. Raises InvalidRequest."""
+    try:
+        _servers(text)
+    except NotJson as error:
+        raise InvalidRequest(
+            f"{FILE} couldn't be read with this in it: {error.what}", where=FILE
+        ) from None
+    return text
 
 
 def _is_note(member: Member) -> bool:

@@ -1,5 +1,6 @@
 """What a configured MCP server is: how it is reached, checked key by key. Nothing is started."""
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -92,6 +93,7 @@ def read_entry(name: str, plain: object) -> ServerEntry:
         )
     if not isinstance(plain, Mapping):
         raise InvalidRequest("a server is a JSON object", where=name)
+    _require_writable(name, plain)
     transport = _transport(name, plain)
     known = _OF_STDIO if transport == "stdio" else _OF_REMOTE
     stray = next((key for key in plain if key in KNOWN - known), None)
@@ -141,6 +143,18 @@ def with_values(text: str, values: Mapping[str, str]) -> str:
         )
 
     return REFERENCE.sub(value, text)
+
+
+def _require_writable(name: str, plain: Mapping[str, Any]) -> None:
+    """Keys that we don't know are kept and shown too, so all of it has to be JSON in UTF-8."""
+    try:
+        json.dumps(dict(plain), ensure_ascii=False, allow_nan=False, default=str).encode()
+    except (ValueError, TypeError, RecursionError):
+        raise InvalidRequest(
+            "the server can't be written as JSON in UTF-8",
+            where=name,
+            remedy="take out halves of characters (\\ud800 …), NaN, and what is nested too deeply",
+        ) from None
 
 
 def _transport(name: str, plain: Mapping[str, Any]) -> Transport:

@@ -16,6 +16,8 @@ LARGEST_FILE = 262_144
 MOST_ALIASES = 32
 DEEPEST_NESTING = 12
 LONGEST_LIST = 2_000
+LONGEST_NUMBER = 100
+"""Characters of a value that isn't a text."""
 
 T = TypeVar("T")
 _Loader = type[yaml.SafeLoader] | type[yaml.CSafeLoader]
@@ -142,9 +144,15 @@ class Node:
     def _scalar(self) -> object:
         if not isinstance(self.node, yaml.ScalarNode):
             raise self.wrong("a single value")
+        if len(self.node.value) > LONGEST_NUMBER and not self.node.tag.endswith(":str"):
+            raise self.wrong("a text, or a number of fewer digits")
         try:
-            return yaml.SafeLoader("").construct_object(self.node)
-        except (yaml.YAMLError, ValueError, OverflowError):
+            value = yaml.SafeLoader("").construct_object(self.node)
+            if isinstance(value, str):
+                value.encode()  # half of a character could be neither stored nor told
+            return value
+        except (yaml.YAMLError, ValueError, OverflowError, LookupError, AttributeError, TypeError):
+            # A tag such as `!!bool` before what is none makes the reader fail in any of these ways.
             raise self.wrong("a text, a number, true, false or null") from None
 
 

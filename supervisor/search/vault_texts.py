@@ -35,6 +35,10 @@ MOST_TAGS: Final = 50
 LONGEST_TITLE: Final = 300
 
 _BLOCK: Final = 1024 * 1024
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_LONGEST_FRONT: Final = 16 * 1024
+_DEEPEST: Final = 32
+_IN_LIST: Final = 2
 _HEAD_LINES: Final = 100
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
 _JOURNALS: Final = frozenset({"journal", "journals", "daily"})
@@ -95,6 +99,7 @@ def head(vault: Path, file: VisibleFile) -> Head:
     said = {} if in_front else _front(front)
     own = said.get("title")
     words = own if isinstance(own, str) and own.strip() else title or name.stem
+    words = words.encode("utf-8", "replace").decode()
     return Head(" ".join(words.split())[:LONGEST_TITLE], tuple(_tags(said.get("tags"))))
 
 
@@ -138,17 +143,51 @@ def _lines(content: BinaryIO) -> Iterator[str]:
 
 
 def _front(lines: list[str]) -> dict[str, object]:
+    """Texts, and lists of texts, by the keys at the top of YAML.
+
+    Read from its events: nothing that a tag or an alias stands for is ever built.
+    """
+    found: dict[str, object] = {}
+    text = "".join(lines)
+    if len(text) > _LONGEST_FRONT:
+        return found
+    depth, key = 0, None
+    listed: list[str] | None = None
     try:
-        said = yaml.safe_load("".join(lines))
-    except (yaml.YAMLError, ValueError, RecursionError):
+        for event in yaml.parse(text, Loader=_LOADER):
+            if isinstance(event, yaml.ScalarEvent):
+                if depth == _IN_LIST and listed is not None:
+                    listed.append(event.value)
+                elif depth == 1 and key is None:
+                    key = event.value
+                elif depth == 1 and key is not None:
+                    found.setdefault(key, event.value)
+                    key = None
+            elif isinstance(event, yaml.CollectionStartEvent):
+                if depth == 0 and isinstance(event, yaml.SequenceStartEvent):
+                    break
+                is_value = depth == 1 and isinstance(event, yaml.SequenceStartEvent)
+                if is_value and key is not None:
+                    listed = []
+                    found.setdefault(key, listed)
+                depth += 1
+                if depth > _DEEPEST:
+                    return {}
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+                if depth == 1:  # what a key that is no text stands for has none
+                    key, listed = ("" if key is None else None), None
+            elif isinstance(event, yaml.AliasEvent) and depth == 1:
+                key = "" if key is None else None
+    except yaml.YAMLError:
         return {}
-    return said if isinstance(said, dict) else {}
+    return found
 
 
 def _tags(said: object) -> Iterator[str]:
     words = said.replace(",", " ").split() if isinstance(said, str) else said
     for each in (words if isinstance(words, list) else [])[:MOST_TAGS]:
         try:
-            yield normal_tag(str(each).removeprefix("#"))
+            yield normal_tag(each.removeprefix("#"))
         except InvalidRequest:
             continue
