@@ -143,45 +143,61 @@ def _lines(content: BinaryIO) -> Iterator[str]:
 
 
 def _front(lines: list[str]) -> dict[str, object]:
-    """Texts, and lists of texts, by the keys at the top of YAML.
-
-    Read from its events: nothing that a tag or an alias stands for is ever built.
-    """
-    found: dict[str, object] = {}
-    text = "".join(lines)
+    """Texts, and lists of texts, by the keys at the top of YAML."""
+    text, reader = "".join(lines), _TopOfYaml()
     if len(text) > _LONGEST_FRONT:
-        return found
-    depth, key = 0, None
-    listed: list[str] | None = None
+        return {}
     try:
-        for event in yaml.parse(text, Loader=_LOADER):
-            if isinstance(event, yaml.ScalarEvent):
-                if depth == _IN_LIST and listed is not None:
-                    listed.append(event.value)
-                elif depth == 1 and key is None:
-                    key = event.value
-                elif depth == 1 and key is not None:
-                    found.setdefault(key, event.value)
-                    key = None
-            elif isinstance(event, yaml.CollectionStartEvent):
-                if depth == 0 and isinstance(event, yaml.SequenceStartEvent):
-                    break
-                is_value = depth == 1 and isinstance(event, yaml.SequenceStartEvent)
-                if is_value and key is not None:
-                    listed = []
-                    found.setdefault(key, listed)
-                depth += 1
-                if depth > _DEEPEST:
-                    return {}
-            elif isinstance(event, yaml.CollectionEndEvent):
-                depth -= 1
-                if depth == 1:  # what a key that is no text stands for has none
-                    key, listed = ("" if key is None else None), None
-            elif isinstance(event, yaml.AliasEvent) and depth == 1:
-                key = "" if key is None else None
+        is_read = all(map(reader.take, yaml.parse(text, Loader=_LOADER)))
     except yaml.YAMLError:
         return {}
-    return found
+    return reader.found if is_read else {}
+
+
+class _TopOfYaml:
+    """Reads YAML's events: nothing that a tag or an alias stands for is ever built."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, object] = {}
+        self._depth = 0
+        self._key: str | None = None
+        self._listed: list[str] | None = None
+
+    def take(self, event: yaml.Event) -> bool:
+        """The next event; False for what isn't read: no mapping, or one that is too deep."""
+        if isinstance(event, yaml.ScalarEvent):
+            self._scalar(event.value)
+        elif isinstance(event, yaml.CollectionStartEvent):
+            return self._begins(is_list=isinstance(event, yaml.SequenceStartEvent))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            self._depth -= 1
+            self._turn()
+        elif isinstance(event, yaml.AliasEvent):
+            self._turn()
+        return True
+
+    def _scalar(self, value: str) -> None:
+        if self._depth == _IN_LIST and self._listed is not None:
+            self._listed.append(value)
+        elif self._depth == 1 and self._key is not None:
+            self.found.setdefault(self._key, value)
+            self._key = None
+        elif self._depth == 1:
+            self._key = value
+
+    def _begins(self, *, is_list: bool) -> bool:
+        if self._depth == 0 and is_list:
+            return False
+        if self._depth == 1 and is_list and self._key is not None:
+            self._listed = []
+            self.found.setdefault(self._key, self._listed)
+        self._depth += 1
+        return self._depth <= _DEEPEST
+
+    def _turn(self) -> None:
+        """After a key or value that is no scalar: what a key that is no text stands for is lost."""
+        if self._depth == 1:
+            self._key, self._listed = ("" if self._key is None else None), None
 
 
 def _tags(said: object) -> Iterator[str]:
