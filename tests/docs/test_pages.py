@@ -30,7 +30,8 @@ def named_in(file: str) -> set[str]:
 @functools.cache
 def imported() -> set[str]:
     names: set[str] = set()
-    for file in (ROOT / "supervisor").rglob("*.py"):
+    rooms = (ROOT / "supervisor", ROOT / "trustfloor")
+    for file in (each for room in rooms for each in room.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 names |= {each.name.split(".")[0] for each in node.names}

@@ -1,0 +1,98 @@
+"""What waits for a person, and what people granted."""
+
+from collections.abc import Mapping, Sequence
+
+from supervisor.api.bodies import (
+    AnswerBody,
+    AnsweredView,
+    DeclineBody,
+    DenyBody,
+    PermissionsView,
+    QuestionsView,
+)
+from supervisor.api.grant_bodies import GrantBody, GrantedView, GrantsView, GrantView
+from supervisor.approvals.given import Given
+from supervisor.policy.permissions import GrantKind, GrantScope
+from trustfloor.aio.typed import AsyncTyped
+from trustfloor.wire import at, body_of
+
+
+class AsyncPermissions(AsyncTyped):
+    """Calls that wait for a person's permission."""
+
+    async def list(self, session_id: str | None = None) -> PermissionsView:
+        """The requests that wait, the oldest first."""
+        return await self._get(PermissionsView, at("/api/permissions", sessionId=session_id))
+
+    async def grant(  # noqa: PLR0913 - each is a part of the answer
+        self,
+        request_id: str,
+        *,
+        content_hash: str | None = None,
+        scope: GrantScope | str | None = None,
+        suggestion: str | Sequence[str] | None = None,
+        pattern: str | None = None,
+        kind: GrantKind | str | None = None,
+        expires_in: float | None = None,
+    ) -> GrantedView:
+        """Let the call run as it was shown, and others like it, if you say so.
+
+        `expires_in` are seconds.
+        """
+        several = suggestion if suggestion is None or isinstance(suggestion, str) else [*suggestion]
+        body = body_of(
+            GrantBody,
+            content_hash=content_hash,
+            scope=scope,
+            suggestion=several,
+            pattern=pattern,
+            kind=kind,
+            expires_in=expires_in,
+        )
+        return await self._ask(
+            GrantedView, "POST", at("/api/permissions/{}/grant", request_id), body
+        )
+
+    async def deny(self, request_id: str, message: str | None = None) -> AnsweredView:
+        """Refuse the call; the agent is told the message."""
+        body = body_of(DenyBody, message=message)
+        return await self._ask(
+            AnsweredView, "POST", at("/api/permissions/{}/deny", request_id), body
+        )
+
+
+class AsyncQuestions(AsyncTyped):
+    """Questions of agents that wait for a person."""
+
+    async def list(self, session_id: str | None = None) -> QuestionsView:
+        """The questions that wait, the oldest first."""
+        return await self._get(QuestionsView, at("/api/questions", sessionId=session_id))
+
+    async def answer(self, request_id: str, answers: Mapping[str, Given]) -> AnsweredView:
+        """Answer all parts, each by its text."""
+        body = body_of(AnswerBody, answers=dict(answers))
+        return await self._ask(
+            AnsweredView, "POST", at("/api/questions/{}/answer", request_id), body
+        )
+
+    async def decline(self, request_id: str, message: str | None = None) -> AnsweredView:
+        """Leave the question without an answer."""
+        body = body_of(DeclineBody, message=message)
+        return await self._ask(
+            AnsweredView, "POST", at("/api/questions/{}/decline", request_id), body
+        )
+
+
+class AsyncGrants(AsyncTyped):
+    """What was granted beyond single calls."""
+
+    async def list(
+        self, *, session_id: str | None = None, agent: str | None = None, ended: bool = False
+    ) -> GrantsView:
+        """The grants that count, the newest first; with `ended`, old ones too."""
+        path = at("/api/grants", sessionId=session_id, agent=agent, ended=ended or None)
+        return await self._get(GrantsView, path)
+
+    async def revoke(self, grant_id: str) -> GrantView:
+        """Take a grant back."""
+        return await self._ask(GrantView, "DELETE", at("/api/grants/{}", grant_id))

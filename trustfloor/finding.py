@@ -1,0 +1,40 @@
+"""Where the supervisor is, and its token: by the environment, or where it keeps them itself."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+from supervisor.variables import default_data_dir
+from trustfloor.errors import Unreachable
+
+DEFAULT_URL: Final = "http://127.0.0.1:3333"
+
+
+def find_url() -> str:
+    """Where the supervisor is: `TRUSTFLOOR_URL`, or the default port on this machine."""
+    return os.environ.get("TRUSTFLOOR_URL") or DEFAULT_URL
+
+
+def data_folder(given: Path | None = None) -> Path:
+    """The supervisor's data folder: as given, by the environment, or the default."""
+    folder = given or Path(os.environ.get("TRUSTFLOOR_DATA_DIR") or default_data_dir())
+    return folder.expanduser()
+
+
+def find_token(data_dir: Path | None = None) -> str:
+    """The token: `TRUSTFLOOR_TOKEN`, or what the supervisor wrote into its data folder.
+
+    Raises Unreachable where there is none to read.
+    """
+    given = os.environ.get("TRUSTFLOOR_TOKEN")
+    if given:
+        return given
+    file = data_folder(data_dir) / "token"
+    try:
+        return file.read_text(encoding="ascii").strip()
+    except OSError as error:
+        raise Unreachable(
+            f"there is no token to read: {error.strerror}",
+            where=str(file),
+            remedy="start `trustfloor serve`, or set TRUSTFLOOR_TOKEN (and TRUSTFLOOR_DATA_DIR)",
+        ) from None

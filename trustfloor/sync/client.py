@@ -1,0 +1,186 @@
+"""The client: messages, events, and by their names all else that the API has."""
+
+from collections.abc import Generator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import orjson
+
+from supervisor.api.bodies import ChatBody, HealthView, ReadinessView
+from supervisor.api.import_bodies import ImportView
+from supervisor.api.session_bodies import StatsView
+from supervisor.events.schema import DoneEvent
+from supervisor.trust.levels import TrustLevel
+from trustfloor.finding import find_token, find_url
+from trustfloor.heard import Heard, Page
+from trustfloor.sync.approvals import Grants, Permissions, Questions
+from trustfloor.sync.connection import Connection
+from trustfloor.sync.lasting import Feed
+from trustfloor.sync.sessions import Sessions
+from trustfloor.sync.turn import Turn
+from trustfloor.sync.typed import Typed
+from trustfloor.sync.vault import (
+    Agents,
+    Captures,
+    Mcp,
+    Policy,
+    Search,
+    Workspaces,
+)
+from trustfloor.wire import File, at, attached, body_of, form_of
+
+
+class Client(Typed):
+    """One supervisor; as a context manager its connection is closed at the end.
+
+    Without `url` and `token` they are found as the command line finds them: by the environment
+    (`TRUSTFLOOR_URL`, `TRUSTFLOOR_TOKEN`), or in the supervisor's data folder.
+    """
+
+    def __init__(self, url: str | None = None, token: str | None = None) -> None:
+        super().__init__(Connection(url or find_url(), token or find_token()))
+        connection = self._connection
+        self.sessions = Sessions(connection)
+        self.permissions = Permissions(connection)
+        self.questions = Questions(connection)
+        self.grants = Grants(connection)
+        self.workspaces = Workspaces(connection)
+        self.agents = Agents(connection)
+        self.mcp = Mcp(connection)
+        self.policy = Policy(connection)
+        self.captures = Captures(connection)
+        self.search = Search(connection)
+
+    def __enter__(self) -> Self:
+        self._connection.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._connection.__exit__(kind, error, trace)
+
+    def send(  # noqa: PLR0913 - each is a part of the message
+        self,
+        message: str = "",
+        *,
+        session_id: str | None = None,
+        workspace: str | None = None,
+        trust_level: TrustLevel | str | None = None,
+        working_directory: str | None = None,
+        model: str | None = None,
+        system_prompt: str | None = None,
+        agent_path: str | None = None,
+        initial_context: str | None = None,
+        attachments: Sequence[File] = (),
+        key: str | None = None,
+    ) -> Turn:
+        """A message, as a turn that begins when its events are first asked for.
+
+        `key` makes it the same message when it is sent again; left out, each is a new one.
+        """
+        body = body_of(
+            ChatBody,
+            message=message or None,
+            session_id=session_id,
+            workspace=workspace,
+            trust_level=trust_level,
+            working_directory=working_directory,
+            model=model,
+            system_prompt=system_prompt,
+            agent_path=agent_path,
+            initial_context=initial_context,
+            attachments=[attached(each) for each in attachments] or None,
+        )
+        return Turn(self._connection, body, key)
+
+    def ask(  # noqa: PLR0913 - each is a part of the message
+        self,
+        message: str = "",
+        *,
+        session_id: str | None = None,
+        workspace: str | None = None,
+        trust_level: TrustLevel | str | None = None,
+        working_directory: str | None = None,
+        model: str | None = None,
+        system_prompt: str | None = None,
+        agent_path: str | None = None,
+        initial_context: str | None = None,
+        attachments: Sequence[File] = (),
+        key: str | None = None,
+    ) -> DoneEvent:
+        """Send a message and wait for the turn's `done`; any other end is raised as Refused."""
+        turn = self.send(
+            message,
+            session_id=session_id,
+            workspace=workspace,
+            trust_level=trust_level,
+            working_directory=working_directory,
+            model=model,
+            system_prompt=system_prompt,
+            agent_path=agent_path,
+            initial_context=initial_context,
+            attachments=attachments,
+            key=key,
+        )
+        return turn.answer()
+
+    def events(
+        self,
+        *,
+        after: int | None = None,
+        types: Sequence[str] = (),
+        session_id: str | None = None,
+    ) -> Generator[Heard]:
+        """What happens in all sessions, as it comes, without end; from `after` on, or from now on.
+
+        Left out, `types` are milestones: all but pieces of text, and results of tools.
+        """
+        path = at("/api/events/stream", type=[*types] or None, session=session_id)
+        return Feed(self._connection, path, after).events()
+
+    def stored_events(
+        self,
+        *,
+        after: int = 0,
+        limit: int | None = None,
+        types: Sequence[str] = (),
+        session_id: str | None = None,
+    ) -> Page:
+        """A page of what happened in all sessions; each `seq` is the number in its session."""
+        path = at(
+            "/api/events", after=after, limit=limit, type=[*types] or None, session=session_id
+        )
+        found: Mapping[str, Any] = orjson.loads((self._connection.answer("GET", path)).content)
+        events = tuple(Heard(int(each["seq"]), each["type"], each) for each in found["events"])
+        return Page(events, int(found["next"]), bool(found["more"]))
+
+    def import_conversations(
+        self,
+        file: File,
+        *,
+        workspace: str | None = None,
+        trust_level: TrustLevel | str | None = None,
+        seconds: float = 1_800.0,
+    ) -> ImportView:
+        """Make sessions of an export, given by its path, or its name and bytes.
+
+        `seconds`: how long the answer is waited for.
+        """
+        form = form_of(workspace=workspace, trustLevel=trust_level)
+        return self._upload(ImportView, "/api/import", file, form, seconds=seconds)
+
+    def health(self) -> HealthView:
+        """That the supervisor answers, and whether its policy files are in force."""
+        return self._get(HealthView, "/api/health")
+
+    def ready(self) -> ReadinessView:
+        """Whether work can be done at every level, and why not."""
+        return self._get(ReadinessView, "/api/ready")
+
+    def stats(self) -> StatsView:
+        """How many sessions there are, their tags, and what the supervisor takes."""
+        return self._get(StatsView, "/api/stats")

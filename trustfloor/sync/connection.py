@@ -1,0 +1,62 @@
+"""One connection to a supervisor: answers and streams, as they come over HTTP."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Final, Self
+
+import httpx
+from httpx_sse import EventSource
+
+from trustfloor.errors import refused, unreachable
+
+SILENCE_SECONDS: Final = 50.0
+"""Three heartbeats missed: the connection is dead."""
+
+
+class Connection:
+    """HTTP with the token; as a context manager it is closed at its end."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self.http = httpx.Client(
+            base_url=url,
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=httpx.Timeout(10.0, read=SILENCE_SECONDS),
+            trust_env=False,  # a proxy from the environment must not get to see the token
+        )
+
+    def __enter__(self) -> Self:
+        self.http.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.http.__exit__(kind, error, trace)
+
+    @property
+    def url(self) -> str:
+        """The supervisor's address."""
+        return str(self.http.base_url)
+
+    def answer(self, method: str, path: str, **request: Any) -> httpx.Response:
+        """The answer, if it is a good one. Raises Unreachable or Refused."""
+        try:
+            response = self.http.request(method, path, **request)
+        except httpx.TransportError as error:
+            raise unreachable(self.url, error) from None
+        if not response.is_success:
+            raise refused(response)
+        return response
+
+    @contextmanager
+    def opened(self, method: str, path: str, **request: Any) -> Iterator[EventSource]:
+        """A stream of events. Raises Refused, and httpx.TransportError where it breaks."""
+        with self.http.stream(method, path, **request) as response:
+            if response.status_code != httpx.codes.OK:
+                response.read()
+                raise refused(response)
+            yield EventSource(response)

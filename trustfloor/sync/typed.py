@@ -1,0 +1,53 @@
+"""Base of what asks the supervisor: a request with a typed answer."""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import httpx
+import orjson
+from pydantic import BaseModel, TypeAdapter
+
+from trustfloor.errors import Unexpected
+from trustfloor.sync.connection import SILENCE_SECONDS, Connection
+from trustfloor.wire import File, named, understood
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class Typed:
+    """Asks over a connection. Every method of it raises Unreachable, Refused or Unexpected."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def _get(self, kind: type[M], path: str) -> M:
+        return _read(kind, self._connection.answer("GET", path))
+
+    def _ask(
+        self,
+        kind: type[M],
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        seconds: float = SILENCE_SECONDS,
+    ) -> M:
+        patience = httpx.Timeout(10.0, read=seconds)
+        said = dict(body or {})
+        return _read(kind, self._connection.answer(method, path, json=said, timeout=patience))
+
+    def _upload(
+        self, kind: type[M], path: str, file: File, form: Mapping[str, str], *, seconds: float
+    ) -> M:
+        patience = httpx.Timeout(10.0, read=seconds, write=seconds)
+        files = {"file": named(file)}
+        answer = self._connection.answer
+        return _read(kind, answer("POST", path, files=files, data=dict(form), timeout=patience))
+
+
+def _read(kind: type[M], response: httpx.Response) -> M:
+    try:
+        document = orjson.loads(response.content)
+    except orjson.JSONDecodeError:
+        raise Unexpected("the answer is no JSON", where=str(response.url.path)) from None
+    return understood(TypeAdapter(kind), document)
