@@ -44,16 +44,26 @@ class Agents:
         """
         path = str(PurePosixPath(wanted.strip().removeprefix("/")))
         paths = {path, f"{path}.md"}
-        fault = next((each for each in self.broken if each.file in paths), None)
+        name = wanted.strip().casefold()
+        named = [each for each in self.good if each.path in paths] or [
+            each for each in self.good if each.name.casefold() == name
+        ]
+        # A broken file has no name but its own; where no agent is called so, it is the one meant.
+        fault = next(
+            (
+                each
+                for each in self.broken
+                if each.file in paths
+                or (not named and PurePosixPath(each.file).stem.casefold() == name)
+            ),
+            None,
+        )
         if fault is not None:
             raise InvalidRequest(
                 f"the agent can't be used: {fault.place}: {fault.expected}",
                 where="agentPath",
                 remedy=fault.remedy or "mend the file",
             )
-        named = [each for each in self.good if each.path in paths] or [
-            each for each in self.good if each.name.casefold() == wanted.strip().casefold()
-        ]
         if len(named) > 1:
             raise InvalidRequest(
                 f"several agents are called {wanted!r}: {', '.join(each.path for each in named)}",

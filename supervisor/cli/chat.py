@@ -107,15 +107,17 @@ def _chat(  # noqa: PLR0913 - what the command was given
     files = [_attachment(each) for each in attach]
     terms = {**terms, "attachments": files or None}
     conversation = _Conversation(asking, terms, session, ctrl_c, data_dir)
-    if message is None and interactive:
+    if message is None and interactive and not attach:
         return _converse(conversation, screen, ctrl_c)
+    if message is None and attach and sys.stdin.isatty():
+        message = ""
     if message is None:
         try:
             with ctrl_c.interrupting():
                 message = sys.stdin.read().strip()
         except KeyboardInterrupt:
             return _LEFT
-    if not message:
+    if not message and not attach:
         screen.failure("there is nothing to send", None, "give a message")
         return 2
     return conversation.say(message)

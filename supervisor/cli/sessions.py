@@ -134,7 +134,10 @@ def delete(
 ) -> None:
     """Delete a session for good; its transcript stays unless you say so."""
     if not yes:
-        typer.confirm(f"Delete {session} for good?", abort=True)
+        found = answered(lambda client: client.get(f"{_path(session)}?limit=0"), data_dir)
+        stays = "with what was said" if transcript else "what was said stays in the vault"
+        named = f"“{found['title'] or 'no title'}” ({session}, {stays})"
+        typer.confirm(f"Delete {named} for good?", abort=True)
     query = "?transcript=true" if transcript else ""
     found = answered(lambda client: client.delete(f"{_path(session)}{query}"), data_dir)
     too = ", its transcript too" if found["transcriptDeleted"] else ""

@@ -21,6 +21,10 @@ SPOKEN: Final = ("user_message", "done", "aborted", "error")
 """The events that hold what person and agent said to each other."""
 
 _SANDBOXED_FOLDER = "sandboxed"
+_HEADING: Final = (
+    "## Earlier in this conversation\n\n(What was said, without tool calls and their results.)\n\n"
+)
+_REQUEST: Final = "\n\n---\n\n## Request\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +94,14 @@ def with_earlier(message: str, before: Earlier | None) -> str:
     """The message as it is handed over, with what was said before in front of it."""
     if before is None:
         return message
-    return (
-        "## Earlier in this conversation\n\n"
-        "(What was said, without tool calls and their results.)\n\n"
-        f"{before.text}\n\n---\n\n## Request\n\n{message}"
-    )
+    return f"{_HEADING}{before.text}{_REQUEST}{message}"
+
+
+def without_earlier(message: str) -> str:
+    """What the person said of a message that was handed over so."""
+    if not message.startswith(_HEADING):
+        return message
+    return message.rpartition(_REQUEST)[2]
 
 
 def _is_same_side(one: TrustLevel, other: TrustLevel) -> bool:

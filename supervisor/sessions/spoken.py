@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from supervisor.sessions.memory import without_earlier
+
 Role = Literal["user", "assistant", "summary"]
 
 LONGEST_TEXT: Final = 1_000_000
@@ -74,7 +76,7 @@ def joined(later: Spoken, earlier: Spoken) -> Spoken | None:
 def _blocks(content: object) -> Iterator[Mapping[str, Any]]:
     if isinstance(content, str):
         if content:
-            yield {"type": "text", "text": _short(content)}
+            yield {"type": "text", "text": _short(without_earlier(content))}
         return
     for each in content if isinstance(content, list) else ():
         if isinstance(each, Mapping):
@@ -86,7 +88,7 @@ def _blocks(content: object) -> Iterator[Mapping[str, Any]]:
 def _block(block: Mapping[str, Any]) -> Mapping[str, Any] | None:
     match block.get("type"):
         case "text":
-            text = _text(block.get("text"))
+            text = without_earlier(_text(block.get("text")))
             return {"type": "text", "text": _short(text)} if text else None
         case "thinking":
             return {"type": "thinking", "thinking": _short(_text(block.get("thinking")))}

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.api import ApiWorld, Ran, api_world
+from supervisor.ids import SessionId
+from tests.worlds.api import ApiWorld, Ran, api_world, done
 
 
 @pytest.fixture
@@ -16,6 +17,17 @@ async def world(tmp_path: Path) -> AsyncIterator[ApiWorld]:
 
 async def captures(world: ApiWorld, *arguments: str) -> Ran:
     return await world.command("captures", *arguments)
+
+
+async def test_a_file_alone_can_be_a_message(world: ApiWorld, tmp_path: Path) -> None:
+    file = tmp_path / "note.md"
+    file.write_text("# Plans")
+    world.turns.script = [done(SessionId("s"))]
+    ran = await world.command("chat", "--attach", str(file))
+    assert ran.status == 0, ran.err
+    (asked,) = world.turns.asked
+    assert asked.message == ""
+    assert [(each.name, each.content) for each in asked.attachments] == [("note.md", b"# Plans")]
 
 
 async def test_a_file_is_added_listed_and_read_again_byte_for_byte(

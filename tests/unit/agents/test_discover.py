@@ -51,6 +51,13 @@ def test_a_broken_one_says_why_and_a_missing_one_where_to_look(vault: Path) -> N
         found.find("agents/nobody.md")
 
 
+def test_a_broken_one_that_is_called_by_its_files_name_says_why(vault: Path) -> None:
+    with pytest.raises(InvalidRequest, match=r"agents/broken\.md:3"):
+        AgentFiles(vault).read().find("Broken")
+    put(vault, "agents/other.md", "---\nname: Broken\n---\n")
+    assert AgentFiles(vault).read().find("Broken").path == "agents/other.md"
+
+
 def test_a_name_that_two_have_is_none(vault: Path) -> None:
     put(vault, "agents/other.md", "---\nname: writer\n---\n")
     with pytest.raises(InvalidRequest, match="several agents"):

@@ -2,12 +2,21 @@
 
 from pathlib import PurePosixPath
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.ids import TurnId
 from supervisor.sessions import memory
-from supervisor.sessions.memory import PastTurn, earlier, missed_turns, transcript_for, with_earlier
+from supervisor.sessions.memory import (
+    Earlier,
+    PastTurn,
+    earlier,
+    missed_turns,
+    transcript_for,
+    with_earlier,
+    without_earlier,
+)
 from supervisor.trust.levels import TrustLevel
 
 POINTER = PurePosixPath(".claude/projects/-v/s.jsonl")
@@ -65,3 +74,12 @@ def test_what_is_over_the_limit_is_left_out_from_the_beginning_and_said() -> Non
 def test_nothing_said_is_nothing_added() -> None:
     assert earlier([]) is None
     assert with_earlier("hello", None) == "hello"
+
+
+@pytest.mark.parametrize(
+    "message", ["hello", "a\n\n---\n\nb", "## Earlier in this conversation", ""]
+)
+def test_what_was_handed_over_with_earlier_words_is_shown_without_them(message: str) -> None:
+    before = Earlier("Person: ## Context\n\nx\n\n---\n\n## Request\n\ny", 1)
+    assert without_earlier(with_earlier(message, before)) == message
+    assert without_earlier(message) == message
