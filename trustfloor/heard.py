@@ -44,8 +44,12 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of stored events; `next` is the `after` of the following one, `more`: there is one."""
+    """A page of stored events; `next` is the `after` of the following one, `more`: there is one.
+
+    `gap`: some events behind the page's `after` aren't stored any more.
+    """
 
     events: tuple[Heard, ...]
     next: int
     more: bool
+    gap: bool

@@ -15,7 +15,7 @@ from supervisor.api.refusals import refusals
 from supervisor.api.sessions import require_session
 from supervisor.api.sse import EventStream
 from supervisor.errors import InvalidRequest, SessionNotFound
-from supervisor.events.feed import MILESTONES, follow
+from supervisor.events.feed import MILESTONES, follow, is_gap
 from supervisor.events.log import Wanted
 from supervisor.events.schema import EVENT_TYPES
 from supervisor.ids import SessionId
@@ -33,7 +33,7 @@ _PAGE: Final[dict[int | str, dict[str, Any]]] = {
             "application/json": {
                 "schema": {
                     "type": "object",
-                    "required": ["events", "next"],
+                    "required": ["events", "next", "more", "gap"],
                     "properties": {
                         "events": {
                             "type": "array",
@@ -41,6 +41,11 @@ _PAGE: Final[dict[int | str, dict[str, Any]]] = {
                         },
                         "next": {"type": "integer", "description": "`after` of the next page"},
                         "more": {"type": "boolean", "description": "Whether there is one yet"},
+                        "gap": {
+                            "type": "boolean",
+                            "description": "Whether some events behind `after` aren't stored"
+                            " any more, or the number is none of this log's: it begins anew then",
+                        },
                     },
                 }
             }
@@ -70,12 +75,14 @@ async def list_events(
     Left out, `type` means milestones: all but pieces of text, thinking, and results of tools.
     """
     wanted, found = _wanted(types), await _session(supervisor, session)
-    through = (await supervisor.log.numbers()).last
+    numbers = await supervisor.log.numbers()
+    through, gap = numbers.last, is_gap(after, numbers)
+    after = 0 if after > through else after
     events = await supervisor.log.over_all(Wanted(after, through, wanted, found, limit))
     more = len(events) == limit
     last = events[-1].number if more else max(after, through)
     listed = b",".join(each.record.data for each in events)
-    tail = orjson.dumps({"next": last, "more": more})[1:]
+    tail = orjson.dumps({"next": last, "more": more, "gap": gap})[1:]
     return Response(b'{"events":[%b],%b' % (listed, tail), media_type="application/json")
 
 

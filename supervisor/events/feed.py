@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
-from supervisor.events.log import EventLog, EventRecord, Wanted
+from supervisor.events.log import EventLog, EventRecord, Numbers, Wanted
 from supervisor.events.replay import GAP
 from supervisor.events.schema import WarningEvent
 from supervisor.ids import SessionId, TurnId
@@ -35,12 +35,17 @@ async def follow(
 ) -> AsyncIterator["Feed"]:
     """Read on from that number (None: from now on) and then live, without end.
 
-    Where events may have been pruned that would be told, a `warning` with code `event_gap` says so.
+    Where events may have been pruned that would be told, or the number is one that this log never
+    gave (it was lost, and begun anew), a `warning` with code `event_gap` says so.
     """
     with log.hub.ringing() as bell:
-        numbers = await log.numbers()
-        seen = numbers.last if after is None else after
-        yield Feed(log, bell, seen, types, session_id, missed=seen < numbers.pruned)
+        last = (await log.numbers()).last
+        yield Feed(log, bell, last if after is None else after, types, session_id)
+
+
+def is_gap(after: int, numbers: Numbers) -> bool:
+    """Whether events behind this number may be missing, or are none of what it was given for."""
+    return after < numbers.pruned or after > numbers.last
 
 
 class Feed:
@@ -48,22 +53,21 @@ class Feed:
 
     ended: Final = False
 
-    def __init__(  # noqa: PLR0913 - what a reader is made of
+    def __init__(
         self,
         log: EventLog,
         bell: asyncio.Event,
         seen: int,
         types: Sequence[str],
         session_id: SessionId | None,
-        *,
-        missed: bool,
     ) -> None:
         self._log = log
         self._bell = bell
         self._seen = seen
         self._types = types
         self._session_id = session_id
-        self._missed = missed
+        self._told = 0
+        """Up to which number the reader knows that events may be missing."""
         self._bell.set()
 
     async def batch(self, wait: float | None = None) -> list[EventRecord]:
@@ -71,9 +75,6 @@ class Feed:
 
         Empty when the time is over.
         """
-        if self._missed:
-            self._missed = False
-            return [self._gap()]
         deadline = None if wait is None else asyncio.get_running_loop().time() + wait
         while True:
             try:
@@ -87,7 +88,13 @@ class Feed:
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def _read(self) -> list[EventRecord]:
-        through = (await self._log.numbers()).last
+        numbers = await self._log.numbers()
+        if is_gap(max(self._seen, self._told), numbers):
+            self._bell.set()
+            self._told = numbers.pruned
+            self._seen = 0 if self._seen > numbers.last else self._seen
+            return [self._gap()]
+        through = numbers.last
         wanted = Wanted(self._seen, through, self._types, self._session_id)
         found = await self._log.over_all(wanted)
         if len(found) > 0:

@@ -34,7 +34,7 @@ from supervisor.storage.event_rows import (
 )
 from supervisor.storage.timestamp import SystemClock, to_text
 
-__all__ = ["EventLog", "EventRecord", "Retention", "Wanted", "is_terminal"]
+__all__ = ["EventLog", "EventRecord", "Numbers", "Retention", "Wanted", "is_terminal"]
 
 BATCH_EVENTS = 1000
 BATCH_BYTES = 1 << 20

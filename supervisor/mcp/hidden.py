@@ -72,7 +72,11 @@ def shown(entry: ServerEntry) -> dict[str, Any]:
             **common,
             "command": _SECRET_VALUE.sub(MASK, entry.command or ""),
             "args": shown_args(entry.args),
-            "env": {shown_key(key): masked(each) for key, each in entry.env.items()},
+            "env": {
+                # Where commands are looked for is to be seen by whoever allows one.
+                shown_key(key): each if key == "PATH" else masked(each)
+                for key, each in entry.env.items()
+            },
         }
     return {
         **common,

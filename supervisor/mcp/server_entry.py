@@ -33,8 +33,8 @@ _OF_REMOTE: Final = frozenset({"type", "url", "headers"})
 KNOWN: Final = _OF_STDIO | _OF_REMOTE
 """The keys of an entry that mean something to us."""
 _LOADERS: Final = re.compile(
-    r"(?:LD_[A-Z_]+|DYLD_[A-Z_]+|BASH_ENV|ENV|PYTHONSTARTUP|PYTHONPATH|NODE_OPTIONS|PERL5OPT|"
-    r"RUBYOPT|JAVA_TOOL_OPTIONS|GIT_SSH_COMMAND|GIT_EXTERNAL_DIFF)\Z"
+    r"(?:LD_[A-Z_]+|DYLD_[A-Z_]+|BASH_ENV|ENV|PYTHONSTARTUP|PYTHONPATH|PYTHONHOME|NODE_OPTIONS|"
+    r"NODE_PATH|PERL5OPT|PERL5LIB|RUBYOPT|RUBYLIB|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|CLASSPATH|GIT_SSH_COMMAND|GIT_EXTERNAL_DIFF)\Z"
 )
 """Variables that make a program run something other than it says."""
 
@@ -203,6 +203,9 @@ def _text(where: str, value: object) -> str:
             f"valid Unicode of at most {LONGEST_TEXT} characters without NUL is expected",
             where=where,
         )
+    # Whoever expands what stands inside would expand more than what is shown and listed.
+    if any("${" in (each["rest"] or "") for each in REFERENCE.finditer(value)):
+        raise InvalidRequest("a reference holds no other reference", where=where)
     return value
 
 

@@ -127,6 +127,46 @@ async def test_where_events_were_pruned_a_reader_that_was_before_them_is_told(
             assert await feed.batch(0) == []
 
 
+async def test_a_reader_that_prunes_overtake_is_told_where_it_stands(tmp_path: Path) -> None:
+    kept = Retention(total_bytes=1 << 30, session_bytes=9_000)
+    async with EventLog(tmp_path / "e.db", retention=kept) as log:
+        session_id = new_session_id()
+        await said(log, session_id, new_turn_id(), "first")
+        async with follow(log, after=0) as feed:
+            (first,) = await feed.batch(0)
+            for number in range(6):
+                turn_id = new_turn_id()
+                await said(log, session_id, turn_id, f"{number}")
+                await log.append(session_id, turn_id, TextEvent(delta="x" * 3_000))
+            (gap,) = await feed.batch(0)
+            assert (json.loads(gap.data)["code"], gap.seq) == ("event_gap", first.seq)
+            rest = await feed.batch(0)
+            assert json.loads(rest[-1].data)["message"] == "5"
+            assert await feed.batch(0) == []
+
+
+async def test_a_number_that_the_log_never_gave_is_told_and_all_that_there_is_comes(
+    tmp_path: Path,
+) -> None:
+    async with EventLog(tmp_path / "e.db") as log:
+        await said(log, new_session_id(), new_turn_id(), "of a new log")
+        async with follow(log, after=500) as feed:
+            (gap,) = await feed.batch(0)
+            assert json.loads(gap.data)["code"] == "event_gap"
+            (record,) = await feed.batch(0)
+            assert json.loads(record.data)["message"] == "of a new log"
+
+
+async def test_a_page_says_where_it_lacks_something(world: ApiWorld) -> None:
+    async with world.client() as client:
+        await played(world, client, "one")
+        whole = await page(client)
+        assert whole["gap"] is False
+        unknown = await page(client, after=9_999)
+        assert (unknown["gap"], unknown["events"]) == (True, whole["events"])
+        assert (unknown["next"], unknown["more"]) == (whole["next"], False)
+
+
 async def test_a_number_is_never_given_twice_also_after_the_newest_are_deleted(
     tmp_path: Path,
 ) -> None:

@@ -158,7 +158,7 @@ class AsyncClient(AsyncTyped):
             (await self._connection.answer("GET", path)).content
         )
         events = tuple(Heard(int(each["seq"]), each["type"], each) for each in found["events"])
-        return Page(events, int(found["next"]), bool(found["more"]))
+        return Page(events, int(found["next"]), bool(found["more"]), bool(found["gap"]))
 
     async def import_conversations(
         self,

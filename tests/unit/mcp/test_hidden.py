@@ -29,6 +29,11 @@ def test_no_literal_is_shown(plain: dict[str, Any]) -> None:
     assert "CANARY" not in str(told)
 
 
+def test_where_commands_are_looked_for_is_shown() -> None:
+    told = shown(read_entry("a", {"command": "x", "env": {"PATH": "/vault/bin", "P": "y"}}))
+    assert told["env"] == {"PATH": "/vault/bin", "P": "***"}
+
+
 def test_references_are_shown_as_they_are() -> None:
     told = shown(read_entry("a", STDIO))
     assert told["env"] == {"LEVEL": "***", "TOKEN": "${TOKEN}", "D": "${A:-***}", "E": "***${B}***"}
