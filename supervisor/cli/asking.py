@@ -84,6 +84,9 @@ class Asker:
                 return "deny", {"message": _INPUT_ENDED}
             if said.strip().lower() in {"y", "yes"}:
                 return "grant", {}
+            if said.strip().lower() in {"?", "h", "help"}:
+                self._explain(with_numbers=bool(suggested))
+                continue
             ids = chosen(said, suggested)
             if ids:
                 return "grant", {"scope": "session", "suggestion": ids}
@@ -98,6 +101,12 @@ class Asker:
             )
         told = await self._prompt(self._keyboard, "what shall the agent be told? (may be empty) ")
         return "deny", {"message": told} if told else {}
+
+    def _explain(self, *, with_numbers: bool) -> None:
+        self._screen.line("y      allow this call, exactly as it is shown, once", "dim")
+        if with_numbers:
+            self._screen.line("1 2 …  allow it, and what these lines say for the session", "dim")
+        self._screen.line("else   deny it; you may tell the agent why", "dim")
 
     async def _prompt(self, keyboard: Keyboard, text: str) -> str | None:
         """What is typed at a prompt; None at the end of the input."""

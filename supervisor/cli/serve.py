@@ -100,6 +100,13 @@ def _settings(**options: Any) -> Settings:
 
 def _require_model(settings: Settings) -> None:
     if settings.api_key is None and settings.scenario is None:
+        if settings.model is not None and Path(settings.model).is_file():
+            _complain(
+                "this is a file, and no model's name",
+                "TRUSTFLOOR_MODEL",
+                f"to play it as a script, name it so: scripted:{settings.model}",
+            )
+            raise typer.Exit(2)
         _complain(
             "there is no model to talk to",
             "ANTHROPIC_API_KEY",

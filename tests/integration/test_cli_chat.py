@@ -212,6 +212,20 @@ class TestApprovals:
             await world.turns.say(session, done(session))
             assert await cli.end() == 0
 
+    async def test_a_question_mark_is_no_answer(self, world: ApiWorld) -> None:
+        async with chat(world, "hello", "--approve", "ask") as cli, asyncio.TaskGroup() as group:
+            session = await the_turn(world)
+            asking = group.create_task(ask(world, session))
+            await cli.until("allow this?")
+            cli.type("?")
+            await cli.until("exactly as it is shown")
+            await cli.until("allow this?")
+            assert not asking.done()
+            cli.type("y")
+            assert (await asking).decision == "granted"
+            await world.turns.say(session, done(session))
+            assert await cli.end() == 0
+
     @pytest.mark.parametrize("said", ["n", "", "yep", "YES please", "1 please"])
     async def test_whatever_is_not_yes_denies_with_a_message(
         self, world: ApiWorld, said: str

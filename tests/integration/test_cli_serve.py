@@ -62,6 +62,14 @@ async def test_without_a_key_it_says_so_and_offers_the_scripted_model(tmp_path: 
     assert "--model scripted:FILE" in said
 
 
+async def test_a_script_that_isnt_named_as_such_is_known_for_one(tmp_path: Path) -> None:
+    script = tmp_path / "model.yaml"
+    script.write_text("version: 1\n")
+    status, said = await refused(tmp_path, "--model", str(script))
+    assert status == 2
+    assert f"scripted:{script}" in said
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "box.example"])  # noqa: S104
 async def test_an_address_that_others_reach_needs_a_word_of_its_own(
     tmp_path: Path, host: str
