@@ -18,7 +18,8 @@ SLEEPER = "import time, sys; print('ready', flush=True); time.sleep(600)"
 PARENT = (
     "import subprocess, sys, time\n"
     "child = subprocess.Popen([sys.executable, '-I', '-S', '-c', sys.argv[1]], env={}, "
-    "start_new_session=True)\n"
+    "start_new_session=True, stdout=subprocess.PIPE)\n"
+    "child.stdout.readline()\n"
     "print(child.pid, flush=True)\n"
     "time.sleep(600)"
 )

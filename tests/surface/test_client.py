@@ -80,7 +80,7 @@ def test_every_route_has_a_method(method: str, path: str) -> None:
 
 def test_the_client_without_an_event_loop_is_made_of_the_other() -> None:
     made = subprocess.run(
-        [sys.executable, "scripts/sync-client", "--check"],
+        [sys.executable, "-m", "tests.surface.sync_client", "--check"],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert made.returncode == 0, made.stdout + made.stderr

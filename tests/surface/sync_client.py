@@ -1,8 +1,7 @@
-#!/usr/bin/env python3
 """Makes trustfloor/sync out of trustfloor/aio: the same client without an event loop.
 
-python scripts/sync-client            write it
-python scripts/sync-client --check    status 1 if what is there is something else
+python -m tests.surface.sync_client            write it
+python -m tests.surface.sync_client --check    status 1 if what is there is something else
 """
 
 import re
@@ -10,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SOURCE, TARGET = ROOT / "trustfloor/aio", ROOT / "trustfloor/sync"
 RUFF = (sys.executable, "-m", "ruff")
 WORDS = (
@@ -35,7 +34,7 @@ def main() -> int:
         if target.is_file() and target.read_text("utf-8") == made:
             continue
         if "--check" in sys.argv[1:]:
-            print(f"{target.relative_to(ROOT)} is not what scripts/sync-client makes")
+            sys.stdout.write(f"{target.relative_to(ROOT)} is not what this makes\n")
             stale = 1
         else:
             target.write_text(made, "utf-8")
