@@ -9,11 +9,8 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from supervisor.events.log import EventLog, EventRecord, Numbers, Wanted
-from supervisor.events.replay import GAP
-from supervisor.events.schema import WarningEvent
-from supervisor.ids import SessionId, TurnId
-from supervisor.storage import json_line
-from supervisor.storage.timestamp import to_text
+from supervisor.events.replay import gap
+from supervisor.ids import SessionId
 
 MILESTONES: Final = (
     "session", "isolation", "user_message", "model", "tool_use", "warning", "permission_request",
@@ -103,8 +100,6 @@ class Feed:
         return [record._replace(seq=number) for number, record in found]
 
     def _gap(self) -> EventRecord:
-        ts, turn_id, session_id = to_text(self._log.clock.now()), TurnId(""), SessionId("")
-        said = WarningEvent(code=GAP, message="some events from then on are no longer stored")
-        envelope = {"seq": 0, "turn_id": turn_id, "ts": ts, "session_id": session_id}
-        data = json_line.dump({**envelope, **said.model_dump(by_alias=True)})
-        return EventRecord(session_id, turn_id, self._seen, "warning", ts, data)
+        missing = "some events from then on are no longer stored"
+        # Within its session it has no number; the reader keeps the one that it has.
+        return gap(self._log, SessionId(""), 0, missing)._replace(seq=self._seen)

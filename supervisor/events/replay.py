@@ -41,6 +41,15 @@ async def subscribe(
         log.hub.detach(session_id, subscription)
 
 
+def gap(log: EventLog, session_id: SessionId, seq: int, message: str) -> EventRecord:
+    """A warning made on the fly, in the place of events that aren't stored any more."""
+    ts, turn_id = to_text(log.clock.now()), TurnId("")
+    warning = WarningEvent(code=GAP, message=message).model_dump(by_alias=True)
+    envelope = {"seq": seq, "turn_id": turn_id, "ts": ts, "session_id": session_id}
+    data = json_line.dump({**envelope, **warning})
+    return EventRecord(session_id, turn_id, seq, "warning", ts, data)
+
+
 class Records:
     """What `subscribe` gives: an async iterator of records, also readable in batches."""
 
@@ -135,9 +144,5 @@ class Records:
         return records
 
     def _gap(self, seq: int, message: str) -> EventRecord:
-        """A warning made on the fly; its number is that of the last event that is missing."""
-        ts, turn_id = to_text(self._log.clock.now()), TurnId("")
-        warning = WarningEvent(code=GAP, message=message).model_dump(by_alias=True)
-        envelope = {"seq": seq, "turn_id": turn_id, "ts": ts, "session_id": self._session_id}
-        data = json_line.dump({**envelope, **warning})
-        return EventRecord(self._session_id, turn_id, seq, "warning", ts, data)
+        """Its number is that of the last event that is missing."""
+        return gap(self._log, self._session_id, seq, message)
