@@ -20,7 +20,7 @@ from supervisor.sessions.memory import transcript_for
 from supervisor.sessions.records_back import records_back
 from supervisor.sessions.spoken import Spoken, joined, spoken
 from supervisor.sessions.transcripts import brought_beside
-from supervisor.storage.beneath import open_inside
+from supervisor.storage.beneath import kept_open
 from supervisor.trust.levels import TrustLevel
 
 MOST_MESSAGES: Final = 500
@@ -79,7 +79,7 @@ def read_history(  # noqa: PLR0913  (where it lies, and which page)
     sides = [_Side(at) for at in _starts(before)]
     with ExitStack() as stack:
         files = [
-            _opened(stack, vault, path)
+            kept_open(stack, vault, path)
             for path in (
                 transcript_for(pointer, TrustLevel.VAULT),
                 transcript_for(pointer, TrustLevel.SANDBOXED),
@@ -121,15 +121,6 @@ def _back(descriptor: int, side: _Side, index: int) -> Iterator[_Found]:
             yield _Found((later, line.start), index, line.start, message)
 
 
-def _opened(stack: ExitStack, vault: Path, path: PurePosixPath) -> int | None:
-    try:
-        descriptor = open_inside(vault, path, os.O_RDONLY)
-    except OSError:
-        return None
-    stack.callback(os.close, descriptor)
-    return descriptor
-
-
 def _at_home(stack: ExitStack, home: Path, session_id: SessionId) -> int | None:
     projects = home / ".claude" / "projects"
     try:
@@ -137,7 +128,7 @@ def _at_home(stack: ExitStack, home: Path, session_id: SessionId) -> int | None:
     except OSError:
         return None
     for folder in folders:
-        found = _opened(stack, projects, PurePosixPath(folder) / f"{session_id}.jsonl")
+        found = kept_open(stack, projects, PurePosixPath(folder) / f"{session_id}.jsonl")
         if found is not None:
             return found
     return None

@@ -19,7 +19,7 @@ from supervisor.sessions.memory import transcript_for
 from supervisor.sessions.records_back import BLOCK, LONGEST
 from supervisor.sessions.spoken import Spoken, spoken
 from supervisor.sessions.transcripts import brought_beside
-from supervisor.storage.beneath import open_inside, stat_inside
+from supervisor.storage.beneath import kept_open, stat_inside
 from supervisor.trust.levels import TrustLevel
 
 Mark = tuple[int, int, int]
@@ -51,7 +51,7 @@ def read_on(root: Path, files: tuple[PurePosixPath, ...]) -> Iterator[tuple[int,
         ways = [
             _on(descriptor, index)
             for index, path in enumerate(files)
-            if (descriptor := _opened(stack, root, path)) is not None
+            if (descriptor := kept_open(stack, root, path)) is not None
         ]
         number, before = 0, ("", "")
         for _, _, _, message in heapq.merge(*ways, key=lambda found: found[:3]):
@@ -87,15 +87,6 @@ def _mark(root: Path, path: PurePosixPath) -> Mark | None:
     except OSError:
         return None
     return None if found is None else (found.st_ino, found.st_mtime_ns, found.st_size)
-
-
-def _opened(stack: ExitStack, root: Path, path: PurePosixPath) -> int | None:
-    try:
-        descriptor = open_inside(root, path, os.O_RDONLY)
-    except OSError:
-        return None
-    stack.callback(os.close, descriptor)
-    return descriptor
 
 
 def _on(descriptor: int, side: int) -> Iterator[tuple[str, int, int, Spoken]]:

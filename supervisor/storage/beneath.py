@@ -10,7 +10,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 from uuid import uuid4
@@ -45,6 +45,16 @@ def open_inside(
 def read_inside(root: Path, relative: PurePosixPath) -> BinaryIO:
     """The regular file `relative` below `root`, to be read and closed. Raises OSError as above."""
     return open(open_inside(root, relative, os.O_RDONLY), "rb")
+
+
+def kept_open(stack: ExitStack, root: Path, relative: PurePosixPath) -> int | None:
+    """A descriptor of that file for reading, closed with the stack; None if it can't be opened."""
+    try:
+        descriptor = open_inside(root, relative, os.O_RDONLY)
+    except OSError:
+        return None
+    stack.callback(os.close, descriptor)
+    return descriptor
 
 
 def replace_inside(
