@@ -30,12 +30,14 @@ MAX_UPLOAD: Final = 26 * 1024 * 1024
 MAX_IMPORT: Final = 128 * 1024 * 1024
 """The largest body of an import, in bytes: an export of years of conversations is one archive."""
 
-_CHAT: Final = frozenset({"/api/chat", "/api/chat/stream"})
 MAX_CHAT: Final = 16 * 1024 * 1024
 """The largest body of a message, in bytes: 4 MiB of text, and 8 MiB of attachments in base64."""
 
 UPLOADS: Final = MappingProxyType({"/api/captures": MAX_UPLOAD, "/api/import": MAX_IMPORT})
 """Where bodies may be larger, up to so many bytes, and forms with files."""
+
+_LARGER: Final = MappingProxyType({**UPLOADS, "/api/chat": MAX_CHAT, "/api/chat/stream": MAX_CHAT})
+"""All paths whose bodies may be larger."""
 
 OPEN_PATHS: Final = frozenset({"/api/health"})
 """What may be read without a token."""
@@ -262,7 +264,7 @@ def _is_welcome(content_type: str, scope: Scope) -> bool:
 
 
 def _most(scope: Scope) -> int:
-    return MAX_CHAT if scope["path"] in _CHAT else UPLOADS.get(scope["path"], MAX_BODY)
+    return _LARGER.get(scope["path"], MAX_BODY)
 
 
 def _has_body(scope: Scope) -> bool:
