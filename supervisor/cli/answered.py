@@ -1,7 +1,6 @@
 """One question to the running supervisor, for commands that ask, print and end."""
 
 import asyncio
-import os
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -12,7 +11,6 @@ import typer
 from supervisor.cli.client import Client, find_token, find_url
 from supervisor.cli.render import Screen
 from supervisor.errors import TrustfloorError
-from supervisor.variables import default_data_dir
 
 T = TypeVar("T")
 
@@ -24,14 +22,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="As JSON, as the API gives 
 
 def connected(data_dir: Path | None) -> Client:
     """A client with the token in `data_dir`, or where the environment or custom has that folder."""
-    folder = data_folder(data_dir)
-    return Client(find_url(), find_token(folder))
-
-
-def data_folder(given: Path | None) -> Path:
-    """The supervisor's data folder: as given, by the environment, or the default."""
-    folder = given or Path(os.environ.get("TRUSTFLOOR_DATA_DIR") or default_data_dir())
-    return folder.expanduser()
+    return Client(find_url(), find_token(data_dir))
 
 
 def answered(question: Callable[[Client], Awaitable[T]], data_dir: Path | None) -> T:

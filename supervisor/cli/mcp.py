@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 import typer
 
-from supervisor.cli.answered import AsJson, DataDir, answered, data_folder
-from supervisor.cli.client import Client, find_token, find_url
+from supervisor.cli.answered import AsJson, DataDir, answered, connected
+from supervisor.cli.client import Client, find_token
 from supervisor.cli.json_out import write_json
 from supervisor.cli.render import Screen
 from supervisor.errors import TrustfloorError
@@ -164,16 +164,14 @@ def serve(
     """
     from supervisor.cli.mcp_server import serve_http, serve_stdio  # noqa: PLC0415 - slow to load
 
-    folder = data_folder(data_dir)
-
     def opened() -> Client:
-        return Client(find_url(), find_token(folder))
+        return connected(data_dir)
 
     try:
         if not http:
             asyncio.run(serve_stdio(opened))
             return
-        token = find_token(folder)
+        token = find_token(data_dir)
         listener = socket.create_server(("127.0.0.1", port))
         where = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
         Screen(sys.stdout).line(f"listening {where}")
