@@ -83,6 +83,11 @@ class Body(BaseModel):
         return given
 
 
+def for_example(**said: Any) -> ConfigDict:
+    """The configuration of a body that tells the OpenAPI document an example of itself."""
+    return ConfigDict(json_schema_extra={"examples": [said]})
+
+
 class View(BaseModel):
     """Base of what a client gets."""
 
@@ -103,6 +108,8 @@ class ChatBody(Body):
     `message` may be empty where `initialContext` or an attachment says it all. What an attachment
     is, its bytes say: text, a picture (PNG, JPEG, GIF, WebP), a PDF.
     """
+
+    model_config = for_example(message="What did I plan for May?", trustLevel="sandboxed")
 
     message: str = Field("", max_length=MAX_MESSAGE_CHARS)
     attachments: tuple[FileBody, ...] = Field((), max_length=MOST_ATTACHMENTS)
@@ -130,17 +137,23 @@ class ChatBody(Body):
 class AbortBody(Body):
     """Why a turn is ended; shown in its `aborted` event."""
 
+    model_config = for_example(reason="enough")
+
     reason: str = "aborted by a client"
 
 
 class TrustBody(Body):
     """The trust level that a session is to have from its next message on."""
 
+    model_config = for_example(trustLevel="sandboxed")
+
     trust_level: Level
 
 
 class DenyBody(Body):
     """A permission is refused; the agent is told `message`."""
+
+    model_config = for_example(message="Read the copy in Archive instead.")
 
     message: str | None = None
 
@@ -151,11 +164,17 @@ class AnswerBody(Body):
     A list of these where several may be chosen.
     """
 
+    model_config = for_example(
+        answers={"Which month?": "May", "What for?": ["Garden", {"other": "the bees"}]}
+    )
+
     answers: dict[str, Given]
 
 
 class DeclineBody(Body):
     """Questions stay without an answer; the agent is told `message` as the reason."""
+
+    model_config = for_example(message="I can't say yet.")
 
     message: str | None = None
 
@@ -166,6 +185,8 @@ class WorkspaceBody(Body):
     What is left out stays as it is. A new workspace needs a `floor`; it is named after its slug and
     is the whole vault, unless it is said otherwise.
     """
+
+    model_config = for_example(name="Garden", folder="Projects/garden", floor="sandboxed")
 
     name: str | None = Field(None, min_length=1)
     folder: str | None = None

@@ -6,13 +6,15 @@ from typing import Final
 
 from pydantic import Field, field_validator
 
-from supervisor.api.bodies import FileBody, View
+from supervisor.api.bodies import FileBody, View, for_example
 
 _NUMBER: Final = re.compile(r"[\s+-]*[0-9_.]+(?:[eE][+-]?[0-9]+)?\s*")
 
 
 class CaptureBody(FileBody):
     """A document. `content` is text, or bytes in base64 where `encoding` says so."""
+
+    model_config = for_example(filename="visit.md", content="# Visit\n", title="A visit")
 
     title: str | None = None
     context: str | None = None

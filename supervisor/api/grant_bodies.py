@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AliasChoices, Field
 
-from supervisor.api.bodies import AnsweredView, Body, View
+from supervisor.api.bodies import AnsweredView, Body, View, for_example
 from supervisor.approvals.given import MOST_AT_ONCE
 from supervisor.policy.permissions import GrantKind, GrantScope
 from supervisor.trust.levels import TrustLevel
@@ -49,6 +49,8 @@ class GrantBody(Body):
     the id of one of the request's suggestions, or a list of them. `pattern` is an own one, of
     `kind`, or of the kind that the call needs. `expiresIn` are seconds.
     """
+
+    model_config = for_example(scope="session", pattern="Projects/garden/**/*", expiresIn=3600)
 
     content_hash: str | None = None
     scope: GrantScope | None = None

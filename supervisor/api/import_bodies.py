@@ -4,13 +4,15 @@ from typing import Literal
 
 from pydantic import Field
 
-from supervisor.api.bodies import FileBody, Level, View
+from supervisor.api.bodies import FileBody, Level, View, for_example
 from supervisor.storage.session_source import SessionSource
 from supervisor.trust.levels import TrustLevel
 
 
 class ImportBody(FileBody):
     """An export. `content` is its text, or its bytes in base64 where `encoding` says so."""
+
+    model_config = for_example(filename="conversations.json", content="[]")
 
     filename: str = Field("", description="Shown where something is broken; never a path")
     workspace: str | None = Field(None, description="Left out, `default`")

@@ -3,7 +3,7 @@
 from pydantic import BaseModel, ConfigDict, Field
 
 from supervisor.api.agent_bodies import FaultView
-from supervisor.api.bodies import Body, Flag, View
+from supervisor.api.bodies import Body, Flag, View, for_example
 from supervisor.mcp.patience import MOST_SECONDS, SECONDS
 from supervisor.mcp.transports import Transport
 
@@ -14,7 +14,12 @@ class McpServerBody(BaseModel):
     Values may refer to variables of the supervisor as `${NAME}`; secrets must. Other keys are kept.
     """
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(
+        extra="allow",
+        json_schema_extra={
+            "examples": [{"command": "notes-mcp", "env": {"TOKEN": "${NOTES_TOKEN}"}}]
+        },
+    )
 
     type: str | None = Field(None, description="stdio, sse or http")
     command: str | None = None
@@ -27,12 +32,16 @@ class McpServerBody(BaseModel):
 class AllowBody(Body):
     """What to allow: the server as it is now, in sandboxes too, or one of an agent's file."""
 
+    model_config = for_example(sandboxed=True)
+
     sandboxed: Flag = False
     agent_path: str | None = Field(None, description="The agent whose file describes the server")
 
 
 class McpTestBody(Body):
     """How long the server is waited for."""
+
+    model_config = for_example(seconds=10)
 
     seconds: float = Field(SECONDS, gt=0, le=MOST_SECONDS, allow_inf_nan=False)
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from supervisor.api.bodies import Body, Flag, Level, PolicyFaultView, View
+from supervisor.api.bodies import Body, Flag, Level, PolicyFaultView, View, for_example
 from supervisor.trust.levels import TrustLevel
 
 
@@ -48,6 +48,8 @@ class PermissionsBody(Body):
     `confined`: the machine can hold commands in the vault; where it can't, each of them asks.
     """
 
+    model_config = for_example(read=["Notes/**/*"], bash=["git:*"])
+
     trust_mode: Flag = True
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
@@ -57,6 +59,8 @@ class PermissionsBody(Body):
 
 class ExplainBody(Body):
     """A call as an agent would make it; `workingDirectory` is relative to the vault."""
+
+    model_config = for_example(tool="Bash", input={"command": "git log"}, trustLevel="vault")
 
     tool: Annotated[str, Field(min_length=1, max_length=256)]
     input: dict[str, Any]

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from supervisor.api.bodies import Body, Flag, View
+from supervisor.api.bodies import Body, Flag, View, for_example
 
 Kind = Literal["session", "journal", "document"]
 
@@ -66,6 +66,8 @@ class IndexView(View):
 
 class IndexBody(Body):
     """`anew`: everything is read again, whether it has changed or not."""
+
+    model_config = for_example(anew=True)
 
     anew: Flag = False
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import Field
 
-from supervisor.api.bodies import Body, Flag, SessionView, View
+from supervisor.api.bodies import Body, Flag, SessionView, View, for_example
 from supervisor.sessions.spoken import Role
 
 
@@ -36,6 +36,8 @@ class SessionWithMessagesView(SessionView):
 class SessionChangeBody(Body):
     """What is to change; what is left out stays. `tags` replaces all of them."""
 
+    model_config = for_example(title="May", tags=["plans"])
+
     title: str | None = Field(None, max_length=500)
     archived: Flag | None = None
     tags: list[str] | None = Field(None, max_length=100)
@@ -43,6 +45,8 @@ class SessionChangeBody(Body):
 
 class ClearBody(Body):
     """Which session is deleted."""
+
+    model_config = for_example(sessionId="0d8f6a1e-6f2c-4d0b-9c3e-2f5f1f0f9a11")
 
     session_id: str
 

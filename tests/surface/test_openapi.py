@@ -1,7 +1,11 @@
 """The API's surface changes only on purpose."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import orjson
 
+from supervisor.api.bodies import Body
 from tests.surface.regen import OPENAPI, described
 
 
@@ -89,3 +93,34 @@ def test_every_event_has_its_envelope_and_every_link_leads_to_a_route() -> None:
     ]
     assert len(links) > 20
     assert set(links) <= known
+
+
+def test_every_body_that_says_something_has_an_example_of_itself() -> None:
+    document = orjson.loads(described())
+    schemas = document["components"]["schemas"]
+    bodies = {name: schema for name, schema in schemas.items() if name.endswith("Body")}
+    assert "ChatBody" in bodies
+    for name, schema in bodies.items():
+        if not _is_of_a_request(name, document):
+            continue
+        assert schema.get("examples"), f"{name} has no example: give it one by `for_example`"
+        for each in schema["examples"]:
+            assert set(each) <= set(schema["properties"]), name
+    for body in _bodies(Body):
+        for each in body.model_json_schema().get("examples", ()):
+            body.model_validate(each)
+
+
+def _is_of_a_request(name: str, document: dict[str, Any]) -> bool:
+    reference = f'"#/components/schemas/{name}"'.encode()
+    return any(
+        reference in orjson.dumps(operation.get("requestBody"))
+        for item in document["paths"].values()
+        for operation in item.values()
+    )
+
+
+def _bodies(root: type[Body]) -> Iterator[type[Body]]:
+    for each in root.__subclasses__():
+        yield each
+        yield from _bodies(each)
