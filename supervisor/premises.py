@@ -10,7 +10,7 @@ from typing import Final
 from supervisor.errors import ConfigurationError
 from supervisor.ids import InstanceId, new_turn_id
 from supervisor.settings import Settings
-from supervisor.storage.identity import instance_of, private_folder
+from supervisor.storage.identity import instance_of, private_folder, remember_vault
 from supervisor.storage.lock import hold_data_folder, hold_database
 from supervisor.storage.place import database_place
 
@@ -42,11 +42,12 @@ def prepare(settings: Settings, stack: AsyncExitStack) -> Places:
         raise ConfigurationError(
             "the vault is not a folder",
             where=str(settings.vault),
-            remedy="give one with --vault or VAULT_PATH",
+            remedy="give one with --vault or TRUSTFLOOR_VAULT",
         )
     data = private_folder(settings.data_dir)
     stack.enter_context(hold_data_folder(data))
     stack.enter_context(hold_database(database_place(settings.vault)))
+    remember_vault(data, settings.vault)
     instance = instance_of(data)
     runtime = private_folder(private_folder(settings.runtime_dir) / instance[:12])
     stack.callback(_remove_if_empty, runtime)

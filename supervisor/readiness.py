@@ -75,7 +75,7 @@ def _vault_check(settings: Settings) -> Check:
         "vault",
         ok=False,
         detail=f"{settings.vault} is no folder that we may read and write",
-        remedy="give one with --vault or VAULT_PATH",
+        remedy="give one with --vault or TRUSTFLOOR_VAULT",
     )
 
 

@@ -83,6 +83,12 @@ def folders(environment: Mapping[str, str]) -> Folders:
     )
 
 
+def names_a_vault(environment: Mapping[str, str]) -> bool:
+    """Whether one of these variables says which folder the vault is."""
+    names = {name.lower() for name in spellings("vault")}
+    return any(value and name.lower() in names for name, value in environment.items())
+
+
 def default_data_dir() -> Path:
     """Where the supervisor keeps what is its own: `$XDG_DATA_HOME/trustfloor` or its default."""
     base = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")

@@ -10,9 +10,10 @@ import typer
 
 from supervisor.cli.answered import AsJson, DataDir, answered
 from supervisor.cli.json_out import write_json
+from supervisor.cli.lazy import Whole
 from supervisor.cli.render import Screen
 
-agents = typer.Typer(add_completion=False, rich_markup_mode=None)
+agents = typer.Typer(cls=Whole, add_completion=False, rich_markup_mode=None)
 
 
 @agents.callback(invoke_without_command=True)

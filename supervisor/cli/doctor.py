@@ -27,6 +27,8 @@ from supervisor.observability.health import Check
 from supervisor.policy.fault import PolicyFault
 from supervisor.readiness import readiness
 from supervisor.settings import Settings
+from supervisor.storage.identity import remembered_vault
+from supervisor.variables import names_a_vault
 
 _DISTRIBUTION: Final = "trustfloor"
 _LEAST_FREE_MB: Final = 512
@@ -48,7 +50,8 @@ def doctor(
     """Check the machine and the settings as they are on the disk now.
 
     A supervisor that runs has read its settings at its start: what is in force there is told by
-    GET /api/ready. Exit status 1 if something is wrong.
+    GET /api/ready. Without --vault, the vault is that of the supervisor that ran last. Exit status
+    1 if something is wrong.
     """
     options = {"vault": vault, "data_dir": data_dir, "model": model}
     console = Console(highlight=False, markup=False, emoji=False)
@@ -59,6 +62,9 @@ def doctor(
             place = ".".join(map(str, fault["loc"]))
             _show(console, Check("settings", ok=False, detail=f"{place}: {say(fault)}"))
         raise typer.Exit(1) from None
+    last = remembered_vault(settings.data_dir)
+    if last is not None and vault is None and not names_a_vault(os.environ):
+        settings = settings.model_copy(update={"vault": last})
     checks = list(_look(settings, online=online))
     for check in checks:
         _show(console, check)

@@ -9,10 +9,13 @@ import typer
 from supervisor.cli.answered import DataDir, answered
 from supervisor.cli.client import Client, Refused
 from supervisor.cli.json_out import write_json
+from supervisor.cli.lazy import Whole
 from supervisor.cli.render import Screen
 from supervisor.errors import NotFound, TrustfloorError
 
-grants = typer.Typer(add_completion=False, invoke_without_command=True, rich_markup_mode=None)
+grants = typer.Typer(
+    cls=Whole, add_completion=False, invoke_without_command=True, rich_markup_mode=None
+)
 
 
 @grants.callback()

@@ -2,13 +2,29 @@
 
 import ast
 import importlib
+import inspect
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
+
+
+class Whole(TyperGroup):
+    """A group that tells of each command all that the first paragraph of its help says."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands, over as many lines as they take."""
+        rows = [(name, _first_paragraph(text)) for name, text in self.told(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def told(self, ctx: Any) -> list[tuple[str, str]]:
+        """Each command and its help."""
+        found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        return [(name, each.help or "") for name, each in found if each and not each.hidden]
 
 
 def lazy(commands: Mapping[str, str]) -> type[TyperGroup]:
@@ -18,7 +34,7 @@ def lazy(commands: Mapping[str, str]) -> type[TyperGroup]:
     `typer.Typer` with commands of its own.
     """
 
-    class Lazy(TyperGroup):
+    class Lazy(Whole):
         def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
             return list(commands)
 
@@ -33,14 +49,8 @@ def lazy(commands: Mapping[str, str]) -> type[TyperGroup]:
             single.command(cmd_name)(found)
             return typer.main.get_command(single)
 
-        def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
-            limit = formatter.width - 6 - max(map(len, commands))
-            rows = [
-                (name, TyperCommand(name, help=about(name, target)).get_short_help_str(limit))
-                for name, target in commands.items()
-            ]
-            with formatter.section("Commands"):
-                formatter.write_dl(rows)
+        def told(self, ctx: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+            return [(name, about(name, target)) for name, target in commands.items()]
 
     return Lazy
 
@@ -62,3 +72,7 @@ def about(command: str, target: str) -> str:
         if isinstance(each, ast.FunctionDef) and each.name in names
     )
     return next(filter(None, told), "")
+
+
+def _first_paragraph(text: str) -> str:
+    return " ".join(inspect.cleandoc(text).split("\n\n", 1)[0].split())

@@ -12,10 +12,11 @@ import typer
 from supervisor.cli.answered import AsJson, DataDir, answered, connected
 from supervisor.cli.client import Client, find_token
 from supervisor.cli.json_out import write_json
+from supervisor.cli.lazy import Whole
 from supervisor.cli.render import Screen
 from supervisor.errors import TrustfloorError
 
-mcp = typer.Typer(add_completion=False, rich_markup_mode=None)
+mcp = typer.Typer(cls=Whole, add_completion=False, rich_markup_mode=None)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.")]
 Pairs = Annotated[

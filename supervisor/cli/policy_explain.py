@@ -63,7 +63,7 @@ def explain(  # noqa: PLR0913 - each is an option of the command
     policy = source.current
     place = str((vault or named.vault).expanduser().resolve())
     if not Path(place).is_dir():
-        complain("the vault is not a folder", place, "give one with --vault or VAULT_PATH")
+        complain("the vault is not a folder", place, "give one with --vault or TRUSTFLOOR_VAULT")
         raise typer.Exit(2)
     try:
         allowed = None if permissions is None else read_permissions(_json(permissions))

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -13,12 +14,15 @@ from supervisor.cli.neutral import neutral
 from supervisor.errors import ConfigurationError, TrustfloorError
 from supervisor.gate.policy_files import PolicySource
 from supervisor.policy.fault import PolicyFault
-from supervisor.variables import Folders, folders
+from supervisor.storage.identity import remembered_vault
+from supervisor.variables import Folders, folders, names_a_vault
 
 
 def read_folders() -> Folders:
-    """The folders that the environment names."""
-    return folders(os.environ)
+    """The folders that the environment names; without a vault, the last supervisor's one."""
+    named = folders(os.environ)
+    last = None if names_a_vault(os.environ) else remembered_vault(named.data_dir)
+    return named if last is None else replace(named, vault=last)
 
 
 def open_source(

@@ -8,9 +8,10 @@ import typer
 
 from supervisor.cli.answered import AsJson, DataDir, answered
 from supervisor.cli.json_out import write_json
+from supervisor.cli.lazy import Whole
 from supervisor.cli.render import Screen
 
-sessions = typer.Typer(add_completion=False, rich_markup_mode=None)
+sessions = typer.Typer(cls=Whole, add_completion=False, rich_markup_mode=None)
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The session, as `list` names it.")]
 

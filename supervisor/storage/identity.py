@@ -1,4 +1,4 @@
-"""Small files that a data folder is known by: made once, readable by us alone, then only read."""
+"""Small files that a data folder is known by, readable by us alone; most are made only once."""
 
 import os
 import secrets
@@ -11,6 +11,7 @@ from supervisor.ids import InstanceId, new_instance_id
 TOKEN_FILE: Final = "token"  # noqa: S105  (a file's name)
 INSTANCE_FILE: Final = "instance"
 BINDING_FILE: Final = "binding"
+VAULT_FILE: Final = "vault"
 _OTHERS: Final = 0o077
 
 
@@ -30,6 +31,22 @@ def instance_of(data_dir: Path) -> InstanceId:
 def binding_secret_of(data_dir: Path) -> str:
     """The secret with which this data folder seals the databases that are its own."""
     return _made_once(data_dir / BINDING_FILE, secrets.token_hex(32))
+
+
+def remember_vault(data_dir: Path, vault: Path) -> None:
+    """Note which vault the supervisor of this data folder works on, for commands beside it."""
+    draft = data_dir / f".{VAULT_FILE}.{secrets.token_hex(8)}"
+    draft.write_bytes(os.fsencode(vault))
+    draft.chmod(0o600)
+    draft.replace(data_dir / VAULT_FILE)
+
+
+def remembered_vault(data_dir: Path) -> Path | None:
+    """The vault of the supervisor that runs over this data folder, or ran last."""
+    try:
+        return Path(os.fsdecode((data_dir / VAULT_FILE).read_bytes()))
+    except (OSError, ValueError):
+        return None
 
 
 def private_folder(path: Path) -> Path:
