@@ -62,8 +62,12 @@ class Tally:
         return ", ".join(f"{status}: {count}" for status, count in sorted(found.items()))
 
 
-async def fuzz(folder: Path, requests: int, *, seed: int = 1) -> Tally:
-    """Ask so many requests or some more of a server over `folder`; what failed is printed."""
+async def fuzz(folder: Path, requests: int, *, seed: int = 1, whole: bool = True) -> Tally:
+    """Ask so many requests or some more of a server over `folder`; what failed is printed.
+
+    `whole`: every edge of every parameter besides, which takes some thousand requests. Fewer
+    requests than were wanted, after so many rounds, are a failure as well.
+    """
     tally = Tally()
     vault = folder / "vault"
     (vault / "agents").mkdir(parents=True)
@@ -78,20 +82,23 @@ async def fuzz(folder: Path, requests: int, *, seed: int = 1) -> Tally:
                 break
             stateful = tally.stateless >= requests - chained
             left = chained - tally.stateful if stateful else requests - chained - tally.stateless
-            await _round(server, folder, tally, left, seed=seed + turn, stateful=stateful)
+            first = "examples,coverage,fuzzing" if whole else "examples,fuzzing"
+            phases = "stateful" if stateful else "fuzzing" if tally.stateless else first
+            await _round(server, folder, tally, left, seed=seed + turn, phases=phases)
+        else:
+            print(f"fuzz: ended short, after {MOST_ROUNDS} rounds")
+            tally.failures += 1
         tally.failures += _incidents(server)
     return tally
 
 
 async def _round(
-    server: Running, folder: Path, tally: Tally, left: int, *, seed: int, stateful: bool
+    server: Running, folder: Path, tally: Tally, left: int, *, seed: int, phases: str
 ) -> None:
     """One run of schemathesis, of as many requests as are left, if they can be had in one."""
     await _sessions(server, folder)
     shutil.copy(HERE / "schemathesis.toml", folder)
-    phases = (
-        "stateful" if stateful else "fuzzing" if tally.stateless else "examples,coverage,fuzzing"
-    )
+    stateful = phases == "stateful"
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "schemathesis.cli", "--no-color"),
         *("--config-file", "schemathesis.toml", "run", "openapi.json"),
