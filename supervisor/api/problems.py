@@ -69,12 +69,15 @@ class Problem:
             "type": f"urn:trustfloor:problem:{self.code}",
             "title": self.title,
             "status": self.status,
-            "detail": self.detail,
+            "detail": _sayable(self.detail),
             "instance": instance,
             "code": self.code,
-            "where": self.where,
-            "remedy": self.remedy,
-            "errors": [{"field": each.field, "detail": each.detail} for each in self.errors],
+            "where": None if self.where is None else _sayable(self.where),
+            "remedy": None if self.remedy is None else _sayable(self.remedy),
+            "errors": [
+                {"field": _sayable(each.field), "detail": _sayable(each.detail)}
+                for each in self.errors
+            ],
             "incident": self.incident,
             "retryable": self.retryable,
         }
@@ -88,6 +91,11 @@ class Problem:
             media_type=MEDIA_TYPE,
             headers=dict(headers or {}),
         )
+
+
+def _sayable(text: str) -> str:
+    """The text with halves of surrogate pairs spelt out: a file's name may hold them, JSON not."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 MALFORMED_JSON: Final = Problem(
