@@ -4,6 +4,11 @@ Raised where the fact is known, turned into problem+json, an `error` event or an
 place each, and never swallowed in between.
 """
 
+from collections.abc import Mapping
+from typing import Any, Final
+
+BROKEN_OFF: Final = "the turn's events ended before it did"
+
 
 class TrustfloorError(Exception):
     """Base of all errors a person may see.
@@ -160,6 +165,14 @@ class TurnFailed(TrustfloorError):
     retryable = True
 
 
+class TurnAborted(TrustfloorError):
+    """A turn was ended by a person before it was done."""
+
+    code = "turn_aborted"
+    status = 409
+    title = "The turn was aborted"
+
+
 class RuntimeMissing(TurnFailed):
     """No runtime for the effective trust level is set up; nothing looser runs instead."""
 
@@ -299,3 +312,20 @@ def known_kind(code: str) -> type[TrustfloorError]:
             return kind
         waiting.extend(kind.__subclasses__())
     return TrustfloorError
+
+
+def unhappy_end(event: str, said: Mapping[str, Any]) -> dict[str, Any]:
+    """What the end of a turn that isn't `done` is as a problem: its members by name.
+
+    `event` is the last event's type and `said` what it says; nothing, if the events broke off.
+    """
+    kind = TurnAborted if event == "aborted" else known_kind(said.get("code") or "turn_interrupted")
+    return {
+        "status": kind.status,
+        "code": said.get("code") or kind.code,
+        "title": kind.title,
+        "detail": said.get("error") or said.get("message") or BROKEN_OFF,
+        "where": said.get("where"),
+        "remedy": said.get("remedy"),
+        "retryable": said.get("canRetry"),
+    }

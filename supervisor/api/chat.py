@@ -1,6 +1,5 @@
 """Send a message and hear the turn: streamed, joined later, waited for, or aborted."""
 
-from dataclasses import replace
 from typing import Annotated, Final, Literal
 
 import orjson
@@ -17,16 +16,18 @@ from supervisor.api.sessions import require_session
 from supervisor.api.sse import EventStream
 from supervisor.api.uploads import decoded
 from supervisor.errors import (
+    BROKEN_OFF,
     KeyReused,
     NotFound,
     RuntimeMissing,
     SessionBusy,
     SessionNotFound,
     ShuttingDown,
+    TurnAborted,
     TurnFailed,
     TurnForgotten,
     TurnInterrupted,
-    known_kind,
+    unhappy_end,
 )
 from supervisor.events.log import EventRecord, is_terminal
 from supervisor.events.replay import subscribe
@@ -36,7 +37,6 @@ from supervisor.sessions.records import MessageRequest, TurnStarted
 
 router = APIRouter(prefix="/chat", tags=["chat"])
 
-_ABORTED: Final = Problem(409, "turn_aborted", "The turn was aborted", "It was aborted.")
 _NOT_BEGUN: Final = (
     SessionNotFound,
     NotFound,
@@ -88,7 +88,7 @@ async def send_and_stream(
     response_class=Response,
     responses={
         200: {"model": DoneEvent},
-        **refusals(*_NOT_BEGUN, _ABORTED, TurnFailed, *TurnFailed.__subclasses__()),
+        **refusals(*_NOT_BEGUN, TurnAborted, TurnFailed, *TurnFailed.__subclasses__()),
     },
 )
 async def send_and_wait(
@@ -106,12 +106,11 @@ async def send_and_wait(
             if _ends(record, started):
                 break
     if last is None or not _ends(last, started):
-        raise TurnInterrupted(
-            "the turn's events ended before it did", remedy="look at the session, then send again"
-        )
+        raise TurnInterrupted(BROKEN_OFF, remedy="look at the session, then send again")
     if last.type == DoneEvent.model_fields["type"].default:
         return Response(last.data, media_type="application/json", headers=_repeated(started))
-    return _unhappy(last).response(request.url.path)
+    problem = Problem(**unhappy_end(last.type, orjson.loads(last.data)))
+    return problem.response(request.url.path)
 
 
 @router.get(
@@ -183,20 +182,4 @@ def _message(body: ChatBody, key: str | None) -> MessageRequest:
             for at, each in enumerate(body.attachments)
         ),
         idempotency_key=key,
-    )
-
-
-def _unhappy(record: EventRecord) -> Problem:
-    said = orjson.loads(record.data)
-    if record.type == "aborted":
-        return replace(_ABORTED, detail=said["message"])
-    kind = known_kind(said["code"])
-    return Problem(
-        status=kind.status,
-        code=said["code"],
-        title=kind.title,
-        detail=said["error"],
-        where=said.get("where"),
-        remedy=said.get("remedy"),
-        retryable=said.get("canRetry"),
     )

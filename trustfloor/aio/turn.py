@@ -8,7 +8,7 @@ from uuid import uuid4
 import httpx
 from httpx_sse import EventSource
 
-from supervisor.errors import TurnInterrupted, known_kind
+from supervisor.errors import unhappy_end
 from trustfloor.aio.connection import AsyncConnection
 from trustfloor.aio.lasting import AsyncLasting
 from trustfloor.errors import Refused
@@ -62,7 +62,8 @@ class AsyncTurn(AsyncLasting):
         async for heard in self.events():
             last = heard
         if last is None or last.type != "done":
-            raise _unhappy(last)
+            problem = unhappy_end(*(("", {}) if last is None else (last.type, last.data)))
+            raise Refused(problem["status"], problem)
         return _done(last.data)
 
     async def answer(self) -> "DoneEvent":
@@ -116,24 +117,3 @@ def _done(data: Mapping[str, Any]) -> "DoneEvent":
     from trustfloor.wire import understood  # noqa: PLC0415 - as above
 
     return understood(TypeAdapter(DoneEvent), Heard(0, "done", data).said)
-
-
-def _unhappy(last: Heard | None) -> Refused:
-    """The problem that an end of a turn is, as `POST /api/chat` tells it."""
-    said: Mapping[str, Any] = {} if last is None else last.data
-    if last is not None and last.type == "aborted":
-        told = {"status": 409, "code": "turn_aborted", "title": "The turn was aborted"}
-        return Refused(409, {**told, "detail": said.get("message")})
-    kind = known_kind(str(said.get("code") or TurnInterrupted.code))
-    return Refused(
-        kind.status,
-        {
-            "status": kind.status,
-            "code": said.get("code") or kind.code,
-            "title": kind.title,
-            "detail": said.get("error") or "the turn's events ended before it did",
-            "where": said.get("where"),
-            "remedy": said.get("remedy"),
-            "retryable": said.get("canRetry"),
-        },
-    )
