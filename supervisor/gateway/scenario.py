@@ -29,6 +29,7 @@ from supervisor.gateway.described import (
     text,
     whole,
 )
+from supervisor.policy.yaml_words import reworded
 
 VERSION = 1
 
@@ -133,12 +134,12 @@ def parse_scenario(source: str, *, file: str) -> Scenario:
         node = yaml.compose(source, Loader=yaml.SafeLoader)
         data = Plain(places).read(node, ()) if node is not None else None
         return _scenario(data, ())
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        place = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
-        raise _complaint(file, place, (), error.problem or "not valid YAML") from error
-    except (yaml.YAMLError, RecursionError) as error:
-        raise _complaint(file, (1, 1), (), f"not valid YAML: {error}") from error
+    except yaml.YAMLError as error:
+        fault = reworded(error, source)
+        message = f"expected {fault.expected}" + (f"; {fault.remedy}" if fault.remedy else "")
+        raise _complaint(file, (fault.line, fault.column), (), message) from error
+    except RecursionError as error:
+        raise _complaint(file, (1, 1), (), "nested too deeply") from error
     except Mistake as mistake:
         place = place_of(places, mistake.path)
         raise _complaint(file, place, mistake.path, mistake.message) from mistake

@@ -82,8 +82,9 @@ def one_step(text: str) -> str:
         ("scripts: []", "f:1:1", "version is missing"),
         ("", "f:1:1", "found nothing"),
         ("version: 1\nscript: []", "f:2:1 script", "did you mean 'scripts'"),
-        ("version: [", "f:1:11", "expected the node content"),
-        ("&a [*a]", "f:1:1", "not valid YAML"),
+        ("version: [", "f:1:11", "expected a value"),
+        ("&a [*a]", "f:1:1", "nested too deeply"),
+        ("version: 1\n---\nversion: 1", "f:2:1", "expected one document"),
         (
             "version: 1\nscripts:\n- {name: a, steps: [], when: {contains: a, always: true}}",
             "f:3:24 scripts[0].when",
