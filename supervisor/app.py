@@ -14,6 +14,7 @@ from typing import Final
 
 from pydantic import SecretStr
 
+from supervisor.access.keeper import Keeper
 from supervisor.agents.discover import AgentFiles
 from supervisor.api.parts import Parts
 from supervisor.approvals.granting import Granting
@@ -63,6 +64,7 @@ from supervisor.sessions.conversations import Conversations
 from supervisor.sessions.house import GateTerms, House, Stores, TurnGate
 from supervisor.sessions.lane import Lanes
 from supervisor.settings import Settings
+from supervisor.storage.access import AccessStore
 from supervisor.storage.adoption import Home
 from supervisor.storage.contexts import ContextStore
 from supervisor.storage.database import Database
@@ -136,6 +138,15 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             ContextStore(database),
         )
         audit = await stack.enter_async_context(AuditLog(places.data / "audit.jsonl"))
+        keeper = Keeper(
+            token,
+            AccessStore(
+                await stack.enter_async_context(Database(places.data / "access.db", "access"))
+            ),
+            audit.append,
+            SystemClock(),
+        )
+        await keeper.load()
         await stack.enter_async_context(PolicyWatch(policy, audit.append))
         gateway = await stack.enter_async_context(Gateway(await _upstream(settings, places, stack)))
         machinery = _Machinery(
@@ -234,6 +245,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             mcp=mcp,
             mcp_trials=Trials(machinery.bench),
             token=SecretStr(token),
+            keeper=keeper,
             conversations=conversations,
             log=log,
             approvals=approvals,

@@ -1,8 +1,8 @@
 """Who may call: the door that every request passes before any handler, in a fixed order.
 
 Target and Host (a rebound name is turned away), Origin (another page is), type and size of the
-body (a form's request is), and at last the token. Pure ASGI on purpose: the framework's class for
-middleware hides from a stream that its client has left.
+body (a form's request is), the token or the login's cookie, and at last its scope. Pure ASGI on
+purpose: the framework's class for middleware hides from a stream that its client has left.
 """
 
 import hmac
@@ -10,13 +10,18 @@ import logging
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Protocol
 
-from pydantic import SecretStr
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from supervisor.access.holder import Holder, NotAllowed
+from supervisor.access.keeper import Login
+from supervisor.api.caller import CALLER, CSRF
+from supervisor.api.cut_off import is_long, until_over
 from supervisor.api.problems import Problem
+from supervisor.api.scopes import demand_of
 from supervisor.observability.logs import fields
 
 _log = logging.getLogger(__name__)
@@ -41,6 +46,12 @@ _LARGER: Final = MappingProxyType({**UPLOADS, "/api/chat": MAX_CHAT, "/api/chat/
 
 OPEN_PATHS: Final = frozenset({"/api/health"})
 """What may be read without a token."""
+
+LOGIN_PATH: Final = "/api/login"
+"""What is sent without a token: a login's code takes its place."""
+
+COOKIE: Final = "trustfloor_login"
+"""The cookie of a login. It counts only where no `Authorization` came along."""
 
 _LONGEST_LOGGED: Final = 200
 """Characters of a path, which a stranger may have made up."""
@@ -90,8 +101,15 @@ _UNAUTHORIZED: Final = Problem(
     401,
     "unauthorized",
     "A token is needed",
-    "Send the supervisor's token as `Authorization: Bearer …`.",
-    remedy="the token is in the file `token` of the supervisor's data folder",
+    "Send a token that counts as `Authorization: Bearer …`.",
+    remedy="the owner's token is in the file `token` of the supervisor's data folder",
+)
+_ELSEWHERE: Final = Problem(
+    403,
+    "csrf",
+    "Not sent by this page",
+    "A change by a login takes its `X-CSRF-Token`, and comes from a page of this server.",
+    remedy="GET /api/me tells the token; programs use a token of their own instead of the cookie",
 )
 _UNSUPPORTED: Final = Problem(
     415,
@@ -119,6 +137,7 @@ REFUSALS: Final = (
     _too_large(MAX_BODY),
     _UNSUPPORTED,
     _UNAUTHORIZED,
+    _ELSEWHERE,
 )
 """What may be answered here in place of any route."""
 
@@ -175,12 +194,28 @@ class Names:
         return self.answers_to(Authority(page.name, port), own_port)
 
 
+class Doorkeeper(Protocol):
+    """Who knows the callers; `access/keeper.py` does."""
+
+    def bearer(self, token: str) -> Holder | None:
+        """The holder of a token that counts."""
+        ...
+
+    async def login(self, cookie: str) -> Login | None:
+        """The login that a cookie belongs to."""
+        ...
+
+    async def gone(self, holder: Holder) -> None:
+        """Return when this holder counts no more."""
+        ...
+
+
 class Access:
     """ASGI middleware that lets a request in or answers why not; web sockets are closed."""
 
-    def __init__(self, app: ASGIApp, token: SecretStr, allowed_hosts: Iterable[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, keeper: Doorkeeper, allowed_hosts: Iterable[str] = ()) -> None:
         self._app = app
-        self._token = token.get_secret_value().encode()
+        self._keeper = keeper
         self._names = Names(allowed_hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -192,12 +227,12 @@ class Access:
             await send({"type": "websocket.close", "code": 1008})
             return
         guarded = _with_security_headers(send)
-        refusal = self._judge(scope)
+        refusal = self._judge(scope) or await self._let_in(scope)
         if refusal is not None:
             await _refuse(refusal, scope, receive, guarded)
             return
         if not _has_body(scope):
-            await self._app(scope, receive, guarded)
+            await self._pass_on(scope, receive, guarded)
             return
         most = _most(scope)
         body = await _read_bounded(receive, most)
@@ -206,7 +241,7 @@ class Access:
         if len(body) > most:
             await _refuse(_too_large(most), scope, receive, guarded)
             return
-        await self._app(scope, _replay(body, receive), guarded)
+        await self._pass_on(scope, _replay(body, receive), guarded)
 
     def _judge(self, scope: Scope) -> Problem | None:
         own_port = (scope.get("server") or ("", 0))[1] or 0
@@ -214,7 +249,6 @@ class Access:
             self._judge_host(scope, own_port)
             or self._judge_origin(scope, own_port)
             or _judge_body(scope)
-            or self._judge_token(scope)
         )
 
     def _judge_host(self, scope: Scope, own_port: int) -> Problem | None:
@@ -234,15 +268,69 @@ class Access:
             return None
         return _FOREIGN_ORIGIN
 
-    def _judge_token(self, scope: Scope) -> Problem | None:
-        if scope["path"] in OPEN_PATHS and scope["method"] not in CHANGING:
+    async def _let_in(self, scope: Scope) -> Problem | None:
+        """Note who calls in the scope, or say why they may not."""
+        path, method = scope["path"], scope["method"]
+        if (path in OPEN_PATHS and method not in CHANGING) or (path, method) == (
+            LOGIN_PATH,
+            "POST",
+        ):
             return None
-        values = _values(scope, b"authorization")
+        tokens = _values(scope, b"authorization")
+        caller = self._bearer(tokens) if tokens else None
+        if not tokens:
+            login = await self._login(scope)
+            if login is not None:
+                if _is_from_elsewhere(scope, login.csrf):
+                    return _ELSEWHERE
+                caller, scope[CSRF] = login.holder, login.csrf
+        if caller is None:
+            return _UNAUTHORIZED
+        try:
+            demand_of(method, path).require(caller)
+        except NotAllowed as refused:
+            return Problem.of(refused)
+        scope[CALLER] = caller
+        return None
+
+    def _bearer(self, values: list[str]) -> Holder | None:
         scheme, _, given = values[0].partition(" ") if len(values) == 1 else ("", "", "")
-        right = hmac.compare_digest(given.strip().encode("latin-1"), self._token)
-        if right and scheme.lower() == "bearer":
-            return None
-        return _UNAUTHORIZED
+        return self._keeper.bearer(given.strip()) if scheme.lower() == "bearer" else None
+
+    async def _login(self, scope: Scope) -> Login | None:
+        cookies = [
+            value
+            for header in _values(scope, b"cookie")
+            for name, _, value in (part.strip().partition("=") for part in header.split(";"))
+            if name == COOKIE
+        ]
+        return await self._keeper.login(cookies[0]) if len(cookies) == 1 else None
+
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; what goes on for long ends when its token does."""
+        caller = scope.get(CALLER)
+        if not isinstance(caller, Holder) or not is_long(scope["method"], scope["path"]):
+            await self._app(scope, receive, send)
+            return
+        gone = partial(self._keeper.gone, caller)
+        if not await until_over(self._app, scope, receive, send, gone):
+            await _refuse(_UNAUTHORIZED, scope, receive, send)
+
+
+def _is_from_elsewhere(scope: Scope, csrf: str) -> bool:
+    """Whether a login's request was not made by our own page, as far as can be told.
+
+    A browser says by `Sec-Fetch-Site` which site asks; another port of this machine is the same
+    site to it, and isn't us.
+    """
+    sites = _values(scope, b"sec-fetch-site")
+    if any(site not in {"same-origin", "none"} for site in sites):
+        return True
+    if scope["method"] not in CHANGING:
+        return False
+    tokens = _values(scope, b"x-csrf-token")
+    right = len(tokens) == 1 and hmac.compare_digest(tokens[0].encode(), csrf.encode())
+    return not right or not _values(scope, b"origin")
 
 
 def _judge_body(scope: Scope) -> Problem | None:

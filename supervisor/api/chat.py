@@ -8,13 +8,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from supervisor.api.bodies import AbortBody, AbortView, ActiveView, ChatBody
+from supervisor.api.caller import Caller, Calling
 from supervisor.api.event_schema import stream_of
-from supervisor.api.parts import Supervisor
+from supervisor.api.parts import Parts, Supervisor
 from supervisor.api.problems import Problem
 from supervisor.api.refusals import refusals
 from supervisor.api.sessions import require_session
 from supervisor.api.sse import EventStream
 from supervisor.api.uploads import decoded
+from supervisor.api.visible import Visible
 from supervisor.errors import (
     BROKEN_OFF,
     KeyReused,
@@ -34,6 +36,7 @@ from supervisor.events.replay import subscribe
 from supervisor.events.schema import DoneEvent
 from supervisor.sessions.attachments import Attachment
 from supervisor.sessions.records import MessageRequest, TurnStarted
+from supervisor.storage.workspaces import DEFAULT
 
 router = APIRouter(prefix="/chat", tags=["chat"])
 
@@ -62,6 +65,7 @@ async def send_and_stream(
     body: ChatBody,
     request: Request,
     supervisor: Supervisor,
+    caller: Calling,
     idempotency_key: IdempotencyKey = None,
 ) -> EventStream:
     """Begin a turn and stream it up to its `done`, `aborted` or `error`.
@@ -69,7 +73,7 @@ async def send_and_stream(
     The turn belongs to the supervisor: a client that leaves changes nothing and joins again with
     the id from the header `Trustfloor-Session`.
     """
-    started = await supervisor.conversations.begin(_message(body, idempotency_key))
+    started = await _begun(supervisor, _message(body, idempotency_key), caller)
     return EventStream(
         lambda: subscribe(supervisor.log, started.session_id, after=started.after),
         is_last=lambda record: _ends(record, started),
@@ -95,10 +99,11 @@ async def send_and_wait(
     body: ChatBody,
     supervisor: Supervisor,
     request: Request,
+    caller: Calling,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Begin a turn and answer with its `done` event; how else it ends is a problem document."""
-    started = await supervisor.conversations.begin(_message(body, idempotency_key))
+    started = await _begun(supervisor, _message(body, idempotency_key), caller)
     last: EventRecord | None = None
     async with subscribe(supervisor.log, started.session_id, after=started.after) as records:
         async for record in records:
@@ -123,6 +128,7 @@ async def join(  # noqa: PLR0913 - each is a part of the request
     session_id: str,
     request: Request,
     supervisor: Supervisor,
+    caller: Calling,
     after: Seq = 0,
     until: Literal["done", "never"] = "never",
     last_event_id: LastEventId = None,
@@ -132,7 +138,7 @@ async def join(  # noqa: PLR0913 - each is a part of the request
     Goes on over later turns until the client leaves, or with `until=done` to the first end of a
     turn. `Last-Event-ID` counts before `after`: a browser that reconnects repeats the address.
     """
-    found = await require_session(supervisor, session_id)
+    found = await require_session(supervisor, session_id, caller)
     start = after if last_event_id is None else last_event_id
     return EventStream(
         lambda: subscribe(supervisor.log, found.id, after=start, until_terminal=until == "done"),
@@ -143,18 +149,30 @@ async def join(  # noqa: PLR0913 - each is a part of the request
 
 @router.post("/session/{session_id}/abort", responses=refusals(SessionNotFound))
 async def abort(
-    session_id: str, supervisor: Supervisor, body: AbortBody | None = None
+    session_id: str, supervisor: Supervisor, caller: Calling, body: AbortBody | None = None
 ) -> AbortView:
     """End the session's turn, its tools' children too; `aborted` is false if none runs."""
-    found = await require_session(supervisor, session_id)
+    found = await require_session(supervisor, session_id, caller)
     reason = (body or AbortBody()).reason
     return AbortView(aborted=await supervisor.conversations.abort(found.id, reason))
 
 
 @router.get("/active-streams")
-async def active_streams(supervisor: Supervisor) -> ActiveView:
+async def active_streams(supervisor: Supervisor, caller: Calling) -> ActiveView:
     """The sessions in which a turn runs."""
-    return ActiveView(sessions=list(supervisor.conversations.active()))
+    visible = Visible(supervisor, caller)
+    active = supervisor.conversations.active()
+    return ActiveView(sessions=[each for each in active if await visible.sees(each)])
+
+
+async def _begun(supervisor: Parts, message: MessageRequest, caller: Caller) -> TurnStarted:
+    if message.session_id is not None and caller.workspaces is not None:
+        await require_session(supervisor, message.session_id, caller)
+    elif not caller.may_see(message.workspace or DEFAULT):
+        raise NotFound(
+            "there is no such workspace", where="workspace", remedy="name one of your token's"
+        )
+    return await supervisor.conversations.begin(message)
 
 
 def _ends(record: EventRecord, started: TurnStarted) -> bool:

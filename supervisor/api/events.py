@@ -9,11 +9,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from supervisor.api.bodies import REFERENCE
+from supervisor.api.caller import Caller, Calling
 from supervisor.api.event_schema import stream_of
 from supervisor.api.parts import Supervisor
 from supervisor.api.refusals import refusals
 from supervisor.api.sessions import require_session
 from supervisor.api.sse import EventStream
+from supervisor.api.visible import Visible
 from supervisor.errors import InvalidRequest, SessionNotFound
 from supervisor.events.feed import MILESTONES, follow, is_gap
 from supervisor.events.log import Wanted
@@ -62,8 +64,9 @@ OfSession = Annotated[str | None, Query(alias="session", description="Of this se
 
 
 @router.get("", response_class=Response, responses={**_PAGE, **refusals(SessionNotFound)})
-async def list_events(
+async def list_events(  # noqa: PLR0913 - each is a part of the request
     supervisor: Supervisor,
+    caller: Calling,
     *,
     after: Annotated[int, Query(ge=0, le=_LARGEST)] = 0,
     limit: Annotated[int, Query(ge=1, le=MOST_EVENTS)] = 100,
@@ -74,14 +77,15 @@ async def list_events(
 
     Left out, `type` means milestones: all but pieces of text, thinking, and results of tools.
     """
-    wanted, found = _wanted(types), await _session(supervisor, session)
+    wanted, found = _wanted(types), await _session(supervisor, session, caller)
     numbers = await supervisor.log.numbers()
     through, gap = numbers.last, is_gap(after, numbers)
     after = 0 if after > through else after
     events = await supervisor.log.over_all(Wanted(after, through, wanted, found, limit))
     more = len(events) == limit
     last = events[-1].number if more else max(after, through)
-    listed = b",".join(each.record.data for each in events)
+    shown = await Visible(supervisor, caller).of(each.record for each in events)
+    listed = b",".join(each.data for each in shown)
     tail = orjson.dumps({"next": last, "more": more, "gap": gap})[1:]
     return Response(b'{"events":[%b],%b' % (listed, tail), media_type="application/json")
 
@@ -91,6 +95,7 @@ async def follow_events(  # noqa: PLR0913 - each is a part of the request
     *,
     request: Request,
     supervisor: Supervisor,
+    caller: Calling,
     after: Number = None,
     types: Types = None,
     session: OfSession = None,
@@ -100,12 +105,15 @@ async def follow_events(  # noqa: PLR0913 - each is a part of the request
 
     The header `Trustfloor-After` has the number that the stream begins behind.
     """
-    wanted, found = _wanted(types), await _session(supervisor, session)
+    wanted, found = _wanted(types), await _session(supervisor, session, caller)
     start = after if last_event_id is None else last_event_id
     if start is None:
         start = (await supervisor.log.numbers()).last
+    visible = Visible(supervisor, caller)
     return EventStream(
-        lambda: follow(supervisor.log, after=start, types=wanted, session_id=found),
+        lambda: visible.through(
+            follow(supervisor.log, after=start, types=wanted, session_id=found)
+        ),
         heartbeat_seconds=request.app.state.heartbeat_seconds,
         closing=request.app.state.closing,
         headers={"Trustfloor-After": str(start)},
@@ -125,5 +133,5 @@ def _wanted(types: Sequence[str] | None) -> Sequence[str]:
     return types
 
 
-async def _session(supervisor: Supervisor, session: str | None) -> SessionId | None:
-    return None if session is None else (await require_session(supervisor, session)).id
+async def _session(supervisor: Supervisor, session: str | None, caller: Caller) -> SessionId | None:
+    return None if session is None else (await require_session(supervisor, session, caller)).id

@@ -18,12 +18,14 @@ from supervisor.api import (
     grants,
     health,
     imports,
+    login,
     mcp,
     permissions,
     policy,
     questions,
     search,
     sessions,
+    tokens,
     trust,
     workspaces,
 )
@@ -77,7 +79,7 @@ def make_api(parts: Parts, *, heartbeat_seconds: float = HEARTBEAT_SECONDS) -> A
     inner.state.parts = parts
     inner.state.closing = asyncio.Event()
     inner.state.heartbeat_seconds = heartbeat_seconds
-    door = Access(HeadAsGet(inner), parts.token, parts.settings.allowed_hosts)
+    door = Access(HeadAsGet(inner), parts.keeper, parts.settings.allowed_hosts)
     return Api(inner, door)
 
 
@@ -108,6 +110,8 @@ def make_routes() -> FastAPI:
         questions,
         workspaces,
         policy,
+        login,
+        tokens,
     ):
         app.include_router(room.router, prefix="/api")
     speak_problems(app)

@@ -11,6 +11,7 @@ from fastapi import Depends
 from pydantic import SecretStr
 from starlette.requests import Request
 
+from supervisor.access.keeper import Keeper
 from supervisor.agents.discover import Agents
 from supervisor.approvals.granting import Granting
 from supervisor.approvals.grants import GrantBook
@@ -87,6 +88,7 @@ class Parts:
 
     settings: Settings
     token: SecretStr
+    keeper: Keeper
     conversations: Conversations
     log: EventLog
     approvals: Approvals

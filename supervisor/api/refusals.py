@@ -51,7 +51,7 @@ def _complete(operation: dict[str, Any], path: str) -> None:
         general |= _by_status(_OF_VALUES)
     if "{" in path:
         general |= _by_status(_OF_PATHS)
-    if path in access.OPEN_PATHS:
+    if path in access.OPEN_PATHS or path == access.LOGIN_PATH:
         operation["security"] = []
         del general[_UNAUTHORIZED]
     for status, response in general.items():

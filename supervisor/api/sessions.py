@@ -14,6 +14,7 @@ from fastapi import APIRouter, Header, Query
 from starlette.responses import Response
 
 from supervisor.api.bodies import SessionsView, SessionView
+from supervisor.api.caller import Caller, Calling
 from supervisor.api.parts import Parts, Supervisor
 from supervisor.api.refusals import refusals
 from supervisor.api.session_bodies import (
@@ -45,16 +46,23 @@ _UNCHANGED: dict[int | str, dict[str, Any]] = {
 }
 
 
-async def require_session(supervisor: Parts, text: str) -> Session:
-    """The session with this id; raises SessionNotFound, for what is no id as well."""
-    if not is_session_id(text):
+async def require_session(supervisor: Parts, text: str, caller: Caller) -> Session:
+    """The session with this id, if the caller may see it.
+
+    Raises SessionNotFound, for what is no id and for what isn't theirs as well.
+    """
+    row = None
+    if is_session_id(text):
+        row = await supervisor.sessions.find_session(SessionId(text))
+    if row is None or not caller.may_see(row.workspace):
         raise SessionNotFound("no session has this id", where="sessionId")
-    return await supervisor.sessions.get_session(SessionId(text))
+    return row
 
 
 @router.get("/chat/sessions")
 async def list_sessions(  # noqa: PLR0913 - each is a filter
     supervisor: Supervisor,
+    caller: Calling,
     *,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     before: str | None = None,
@@ -64,14 +72,23 @@ async def list_sessions(  # noqa: PLR0913 - each is a filter
     agent: Annotated[str | None, Query(description="The name of its agent")] = None,
 ) -> SessionsView:
     """A page of sessions, the last accessed first."""
-    rows = await supervisor.sessions.list_sessions(
-        limit,
-        archived=archived,
-        workspace=workspace,
-        module=module,
-        agent_type=agent,
-        before=before,
-    )
+    wanted = [workspace] if workspace or caller.workspaces is None else sorted(caller.workspaces)
+    found = [
+        row
+        for each in wanted
+        if each is None or caller.may_see(each)
+        for row in await supervisor.sessions.list_sessions(
+            limit,
+            archived=archived,
+            workspace=each,
+            module=module,
+            agent_type=agent,
+            before=before,
+        )
+    ]
+    if len(wanted) > 1:
+        found.sort(key=lambda row: row.last_accessed, reverse=True)
+    rows = found[:limit]
     active = set(supervisor.conversations.active())
     return SessionsView(
         sessions=[SessionView(**_of(row, active)) for row in rows],
@@ -80,9 +97,10 @@ async def list_sessions(  # noqa: PLR0913 - each is a filter
 
 
 @router.get("/chat/session/{session_id}", response_class=Response, responses=_UNCHANGED)
-async def get_session(
+async def get_session(  # noqa: PLR0913 - each is a part of the request
     session_id: str,
     supervisor: Supervisor,
+    caller: Calling,
     *,
     limit: Annotated[int, Query(ge=0, le=MOST_MESSAGES)] = 100,
     before: str | None = None,
@@ -92,7 +110,7 @@ async def get_session(
 
     Messages are read from the transcript; what of it is damaged is left out, and noted.
     """
-    row = await require_session(supervisor, session_id)
+    row = await require_session(supervisor, session_id, caller)
     page = await _page(supervisor, row, limit, before)
     view = SessionWithMessagesView(
         **_of(row, set(supervisor.conversations.active())),
@@ -121,10 +139,10 @@ async def get_session(
 
 @router.patch("/chat/session/{session_id}", responses=refusals(SessionNotFound))
 async def change_session(
-    session_id: str, body: SessionChangeBody, supervisor: Supervisor
+    session_id: str, body: SessionChangeBody, supervisor: Supervisor, caller: Calling
 ) -> SessionView:
     """Rename a session, tag it anew, put it away or take it back."""
-    row = await require_session(supervisor, session_id)
+    row = await require_session(supervisor, session_id, caller)
     given = body.model_dump(exclude_unset=True, exclude={"tags"})
     wanted = None if body.tags is None else {normal_tag(tag) for tag in body.tags}
     if wanted is not None:
@@ -143,51 +161,51 @@ async def change_session(
     status_code=HTTPStatus.CREATED,
     responses=refusals(SessionNotFound, NotFound, InvalidRequest),
 )
-async def fork_session(session_id: str, supervisor: Supervisor) -> SessionView:
+async def fork_session(session_id: str, supervisor: Supervisor, caller: Calling) -> SessionView:
     """A new session that goes on from this one, at a trust at least as strict.
 
     Its first message is told what was said so far, as text; the old session stays as it is.
     """
-    row = await require_session(supervisor, session_id)
+    row = await require_session(supervisor, session_id, caller)
     made = await supervisor.conversations.fork(row.id)
     supervisor.index.turn_ended(made.id)
     return SessionView(**_of(made, set(supervisor.conversations.active())))
 
 
 @router.post("/chat/session/{session_id}/archive", responses=refusals(SessionNotFound))
-async def archive(session_id: str, supervisor: Supervisor) -> ArchivedView:
+async def archive(session_id: str, supervisor: Supervisor, caller: Calling) -> ArchivedView:
     """Put a session away; nothing of it is deleted."""
-    row = await require_session(supervisor, session_id)
+    row = await require_session(supervisor, session_id, caller)
     await supervisor.sessions.archive_session(row.id)
     return ArchivedView(id=row.id, archived=True)
 
 
 @router.post("/chat/session/{session_id}/unarchive", responses=refusals(SessionNotFound))
-async def unarchive(session_id: str, supervisor: Supervisor) -> ArchivedView:
+async def unarchive(session_id: str, supervisor: Supervisor, caller: Calling) -> ArchivedView:
     """Take a session back that was put away."""
-    row = await require_session(supervisor, session_id)
+    row = await require_session(supervisor, session_id, caller)
     await supervisor.sessions.unarchive_session(row.id)
     return ArchivedView(id=row.id, archived=False)
 
 
 @router.delete("/chat/session/{session_id}", responses=refusals(SessionNotFound, SessionBusy))
 async def delete_session(
-    session_id: str, supervisor: Supervisor, *, transcript: bool = False
+    session_id: str, supervisor: Supervisor, caller: Calling, *, transcript: bool = False
 ) -> DeletedView:
     """Delete a session for good, with its events; with `transcript=true` what was said, too.
 
     Refused (409) while a turn of it runs.
     """
-    row = await require_session(supervisor, session_id)
+    row = await require_session(supervisor, session_id, caller)
     gone = await supervisor.conversations.delete(row.id, with_transcript=transcript)
     supervisor.index.changed(deleted=True)
     return DeletedView(id=row.id, transcript_deleted=gone)
 
 
 @router.delete("/chat/session", responses=refusals(SessionNotFound, SessionBusy))
-async def clear_session(body: ClearBody, supervisor: Supervisor) -> DeletedView:
+async def clear_session(body: ClearBody, supervisor: Supervisor, caller: Calling) -> DeletedView:
     """The same by a body, as earlier clients send it; the transcript stays."""
-    return await delete_session(body.session_id, supervisor)
+    return await delete_session(body.session_id, supervisor, caller)
 
 
 @router.get("/stats")

@@ -7,6 +7,7 @@ from pathlib import Path
 from fastapi import APIRouter
 
 from supervisor.api.bodies import WorkspaceBody, WorkspacesView, WorkspaceView
+from supervisor.api.caller import Calling
 from supervisor.api.parts import Supervisor
 from supervisor.api.refusals import refusals
 from supervisor.errors import InvalidRequest, NotFound
@@ -16,9 +17,10 @@ router = APIRouter(prefix="/workspaces", tags=["workspaces"])
 
 
 @router.get("")
-async def list_workspaces(supervisor: Supervisor) -> WorkspacesView:
-    """All workspaces, by slug; `default` is always there."""
-    return WorkspacesView(workspaces=[_view(row) for row in await supervisor.workspaces.list()])
+async def list_workspaces(supervisor: Supervisor, caller: Calling) -> WorkspacesView:
+    """The workspaces that the caller may see, by slug; `default` is always there."""
+    rows = await supervisor.workspaces.list()
+    return WorkspacesView(workspaces=[_view(row) for row in rows if caller.may_see(row.slug)])
 
 
 @router.put("/{slug}")

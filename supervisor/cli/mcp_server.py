@@ -17,8 +17,9 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import ToolAnnotations
-from pydantic import Field, SecretStr
+from pydantic import Field
 
+from supervisor.access.one_token import OneToken
 from supervisor.api.access import Access
 from supervisor.cli.client import TERMINAL, Client, Turn
 from supervisor.errors import TrustfloorError
@@ -210,7 +211,7 @@ async def serve_http(opened: Opened, token: str, listener: socket.socket) -> Non
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
     config = uvicorn.Config(
-        Access(app, SecretStr(token)),
+        Access(app, OneToken(token)),
         log_config=None,
         access_log=False,
         lifespan="on",

@@ -35,7 +35,7 @@ BUSY_WAIT = 5.0
 T = TypeVar("T")
 
 _PATIENCE_STEP_MS = 250
-_PAGE_SIZES: dict[Schema, int] = {"sessions": 4096, "events": 16384}
+_PAGE_SIZES: dict[Schema, int] = {"sessions": 4096, "events": 16384, "access": 4096}
 """Events reach 64 KB and more: larger pages, shorter chains of them."""
 
 # The schema is known to be ours by now, and its triggers write an index of words, which SQLite

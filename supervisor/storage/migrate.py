@@ -14,7 +14,7 @@ from supervisor.errors import ConfigurationError, DatabaseTooNew
 from supervisor.storage.timestamp import SystemClock, to_text
 from supervisor.storage.unit import whole
 
-Schema = Literal["sessions", "events"]
+Schema = Literal["sessions", "events", "access"]
 
 _FOLDER = Path(__file__).parent / "migrations"
 _NAME = re.compile(r"(?P<line>[a-z]+)_(?P<version>\d{4})_(?P<title>[a-z0-9_]+)\.sql\Z")

@@ -103,6 +103,7 @@ async def every_route(world: ApiWorld) -> list[tuple[str, str]]:
         path = path.replace("{request_id}", "req_1").replace("{slug}", "notes")
         path = path.replace("{grant_id}", "grt_1").replace("{filename}", "plan.md")
         path = path.replace("{path}", "agents/writer.md").replace("{name}", "notes")
+        path = path.replace("{token_id}", "tok_1").replace("{login_id}", "log_1")
         assert "{" not in path, f"fill in the parameter of {template}"
         routes += [(method.upper(), path) for method in item]
     assert len(routes) > 15

@@ -16,8 +16,12 @@ from typing import Any, NamedTuple
 import httpx
 from fastapi import FastAPI
 from pydantic import SecretStr
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from supervisor.access.holder import OWNER
+from supervisor.access.keeper import Keeper
 from supervisor.agents.discover import AgentFiles
+from supervisor.api.caller import CALLER
 from supervisor.api.main import make_api
 from supervisor.api.parts import Parts
 from supervisor.approvals.granting import Granting
@@ -46,6 +50,7 @@ from supervisor.search.finding import Finding
 from supervisor.search.index import Index
 from supervisor.sessions.records import MessageRequest, TurnStarted
 from supervisor.settings import Settings
+from supervisor.storage.access import AccessStore
 from supervisor.storage.contexts import ContextStore
 from supervisor.storage.database import Database
 from supervisor.storage.grants import GrantStore
@@ -230,9 +235,12 @@ async def api_world(
         Database(folder / "sessions.db") as db,
         EventLog(folder / "events.db") as log,
         AuditLog(folder / "audit.jsonl") as audit,
+        Database(folder / "access.db", "access") as access,
         contextlib.AsyncExitStack() as stack,
     ):
         policy = PolicySource(settings.policies)
+        keeper = Keeper(TOKEN, AccessStore(access), audit.append, SystemClock())
+        await keeper.load()
         views = VaultViews(folder / "views", owner_home=lambda _: None)
         index = await stack.enter_async_context(
             Index(
@@ -269,13 +277,23 @@ async def api_world(
             mcp_trials=Trials(bench_in(vault)),
             readiness=_all_well,
             record=audit.append,
+            keeper=keeper,
         )
         api = make_api(parts, heartbeat_seconds=heartbeat_seconds)
-        async with listening(api if door else api.inner) as at:
+        async with listening(api if door else _doorless(api.inner)) as at:
             yield ApiWorld(
                 at, parts, turns, log, sessions, api.openapi(), api.close_streams, api.inner
             )
             api.close_streams()
+
+
+def _doorless(inner: FastAPI) -> ASGIApp:
+    """The routes as the owner has them, whoever asks."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await inner({**scope, CALLER: OWNER}, receive, send)
+
+    return app
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,104 @@
+"""Logins of the console: a one-time code becomes a cookie that no script can read."""
+
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Final
+
+from fastapi import APIRouter, Request, Response
+
+from supervisor.access.keeper import LOGIN_SECONDS
+from supervisor.api.access import COOKIE
+from supervisor.api.caller import CSRF, Caller, Calling, NotAllowed
+from supervisor.api.login_bodies import CodeView, LoginBody, LoginsView, LoginView, MeView
+from supervisor.api.parts import Supervisor
+from supervisor.api.refusals import refusals
+from supervisor.errors import NotFound, TrustfloorError
+
+router = APIRouter(tags=["access"])
+
+
+class WrongCode(TrustfloorError):
+    """No login's code that is good."""
+
+    code = "wrong_code"
+    status = 401
+    title = "The code isn't good"
+
+
+_WRONG: Final = WrongCode(
+    "this code is none, was used already, or is too old",
+    where="code",
+    remedy="get a new one: trustfloor login",
+)
+
+
+@router.post("/login", responses=refusals(WrongCode))
+async def log_in(
+    body: LoginBody, request: Request, response: Response, supervisor: Supervisor
+) -> MeView:
+    """Log in with a code. The cookie is a new one each time, whatever cookie came along."""
+    made = await supervisor.keeper.redeem(body.code)
+    if made is None:
+        raise _WRONG
+    login, cookie = made
+    response.set_cookie(
+        COOKIE,
+        cookie,
+        max_age=LOGIN_SECONDS,
+        path="/",
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return _me(login.holder, login.csrf)
+
+
+@router.get("/me")
+async def me(request: Request, caller: Calling) -> MeView:
+    """Who calls, and what they may do."""
+    return _me(caller, request.scope.get(CSRF))
+
+
+@router.post("/logout", responses=refusals(NotAllowed))
+async def log_out(caller: Calling, response: Response, supervisor: Supervisor) -> LoginView:
+    """End the login that asks; a token is ended by `DELETE /api/tokens/{id}`."""
+    if caller.kind != "login":
+        raise NotAllowed("only a login can log out", remedy="revoke a token instead")
+    row = await supervisor.keeper.log_out(caller, caller.id)
+    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    return LoginView.model_validate(row, from_attributes=True)
+
+
+@router.get("/logins")
+async def list_logins(supervisor: Supervisor) -> LoginsView:
+    """The logins that count."""
+    rows = supervisor.keeper.logins()
+    return LoginsView(logins=[LoginView.model_validate(row, from_attributes=True) for row in rows])
+
+
+@router.post("/logins/codes", status_code=HTTPStatus.CREATED)
+async def make_code(caller: Calling, supervisor: Supervisor) -> CodeView:
+    """A code with which a page logs in once, within minutes, as the caller."""
+    code, ends = await supervisor.keeper.make_code(caller)
+    return CodeView(code=code, expires_at=datetime.fromtimestamp(ends, UTC))
+
+
+@router.delete("/logins/{login_id}", responses=refusals(NotFound))
+async def end_login(login_id: str, caller: Calling, supervisor: Supervisor) -> LoginView:
+    """End a login now; its streams end too."""
+    row = await supervisor.keeper.log_out(caller, login_id)
+    return LoginView.model_validate(row, from_attributes=True)
+
+
+def _me(caller: Caller, csrf: str | None) -> MeView:
+    slugs = caller.workspaces
+    return MeView(
+        id=caller.id,
+        name=caller.name,
+        scopes=sorted(caller.scopes),
+        workspaces=None if slugs is None else sorted(slugs),
+        csrf_token=csrf,
+        expires_at=None
+        if caller.expires_at is None
+        else datetime.fromtimestamp(caller.expires_at, UTC),
+    )
