@@ -141,8 +141,12 @@ INVARIANTS: Final = (
     ),
     Promise(
         "INV-17",
-        "Loopback, a token on every route but health, and checked Host and Origin.",
-        ("security/test_inv_17_who_may_call.py",),
+        "Loopback, a token with its scope on every route but health, checked Host and Origin.",
+        (
+            "security/test_inv_17_who_may_call.py",
+            "security/test_inv_17_tokens_and_logins.py",
+            "unit/access/test_scopes.py",
+        ),
     ),
 )
 

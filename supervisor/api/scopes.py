@@ -75,7 +75,7 @@ DEMANDS: Final = {
     "GET /api/openapi.json": Demand(_ANY),
     "GET /api/permissions": Demand(_APPROVE),
     "POST /api/permissions/{request_id}/deny": Demand(_APPROVE),
-    "POST /api/permissions/{request_id}/grant": Demand(_APPROVE | _ADMIN),
+    "POST /api/permissions/{request_id}/grant": Demand(_APPROVE),
     "GET /api/policy": Demand(_ANY),
     "POST /api/policy/explain": Demand(_ANY, whole=True),
     "GET /api/questions": Demand(_APPROVE | _CHAT),

@@ -21,6 +21,8 @@ COMMANDS: Final = {
     "policy": "supervisor.cli.policy",
     "sessions": "supervisor.cli.sessions",
     "grants": "supervisor.cli.grants",
+    "tokens": "supervisor.cli.tokens",
+    "login": "supervisor.cli.login",
     "agents": "supervisor.cli.agents",
     "mcp": "supervisor.cli.mcp",
     "captures": "supervisor.cli.captures",

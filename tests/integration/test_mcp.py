@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from supervisor.api.caller import Caller, Scope, _the_caller
+from supervisor.access.holder import OWNER, Scope
 from tests.worlds.api import TOKEN, ApiWorld, api_world
 
 SECRET = "sk-ant-CANARY-of-a-server-0123456789"
@@ -111,10 +111,9 @@ async def test_only_an_admin_may_and_nothing_runs_at_all(
     client: httpx.AsyncClient, world: ApiWorld, tmp_path: Path
 ) -> None:
     entry, mark = touching(tmp_path)
-    inner = world.inner
-    inner.dependency_overrides[_the_caller] = lambda: Caller(
-        "a chat client", frozenset({Scope.CHAT, Scope.APPROVE})
-    )
+    chats = [Scope.CHAT, Scope.APPROVE]
+    _, secret = await world.parts.keeper.make_token(OWNER, "a chat client", chats, None, None)
+    narrow = {"Authorization": f"Bearer {secret}"}
     asked = [
         ("GET", "/api/mcp"),
         ("GET", "/api/mcp/a"),
@@ -123,10 +122,10 @@ async def test_only_an_admin_may_and_nothing_runs_at_all(
         ("DELETE", "/api/mcp/a"),
     ]
     for method, path in asked:
-        said = await client.request(method, path, json=entry if path == "/api/mcp/a" else {})
+        body = entry if path == "/api/mcp/a" else {}
+        said = await client.request(method, path, json=body, headers=narrow)
         assert (said.status_code, said.json()["where"]) == (403, "admin"), (method, path)
     assert not config(world).exists()
-    inner.dependency_overrides.clear()
     for method, path in asked:
         said = await client.request(method, path, json=entry if path == "/api/mcp/a" else {})
         assert said.status_code in {200, 201, 204, 404}, (method, path, said.text)

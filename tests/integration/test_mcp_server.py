@@ -15,7 +15,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from supervisor.api.caller import Caller, Scope, _the_caller
+from supervisor.access.holder import OWNER, Scope
 from tests.worlds.api import TOKEN, ApiWorld, api_world, done, text
 from tests.worlds.house import bash, prompt, step
 from tests.worlds.process_house import ProcessHouse, a_process_house
@@ -158,8 +158,8 @@ async def test_over_http_only_who_has_the_token_calls_and_no_web_page(world: Api
 
 
 async def test_a_token_without_the_scope_is_told_so(world: ApiWorld) -> None:
-    world.inner.dependency_overrides[_the_caller] = lambda: Caller("x", frozenset({Scope.CHAT}))
-    ran = await world.command("mcp", "list")
+    _, secret = await world.parts.keeper.make_token(OWNER, "x", [Scope.CHAT], None, None)
+    ran = await world.command("mcp", "list", token=secret)
     assert ran.status == 1
     assert "admin" in ran.err
 

@@ -16,6 +16,8 @@ VARIABLES = {
     "$SESSION": "{session_id}",
     "$REQUEST": "{request_id}",
     "$GRANT": "{grant_id}",
+    "$TOKEN_ID": "{token_id}",
+    "$LOGIN": "{login_id}",
     "/family": "/{slug}",
     "/agents/agents/writer.md": "/agents/{path}",
     "/mcp/notes": "/mcp/{name}",
@@ -61,7 +63,8 @@ def test_every_example_calls_a_route_that_there_is() -> None:
 
 def test_every_example_but_health_sends_the_token_and_every_body_is_json() -> None:
     for command in commands():
-        assert ("$AUTH" in command) == (shown(command)[1] != "/api/health"), command
+        free = {"/api/health", "/api/login", "/api/logout"}
+        assert ("$AUTH" in command) == (shown(command)[1] not in free), command
         assert ("$JSON" in command) == (shown(command)[0] != "GET"), command
 
 

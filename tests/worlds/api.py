@@ -189,15 +189,15 @@ class ApiWorld:
             trust_env=False,
         )
 
-    async def command(self, *words: str) -> Ran:
-        """Run `trustfloor` with these words as somebody who has the token."""
+    async def command(self, *words: str, token: str = TOKEN) -> Ran:
+        """Run `trustfloor` with these words as somebody who has this token."""
         kept = ("PATH", "HOME", "PYTHONPATH")
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "supervisor", *words),
             env={
                 **{name: os.environ[name] for name in kept if name in os.environ},
                 "TRUSTFLOOR_URL": self.at.url,
-                "TRUSTFLOOR_TOKEN": TOKEN,
+                "TRUSTFLOOR_TOKEN": token,
             },
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

@@ -11,6 +11,7 @@ from supervisor.api.import_bodies import ImportView
 from supervisor.api.session_bodies import StatsView
 from supervisor.events.schema import DoneEvent
 from supervisor.trust.levels import TrustLevel
+from trustfloor.aio.access import AsyncLogins, AsyncTokens
 from trustfloor.aio.approvals import AsyncGrants, AsyncPermissions, AsyncQuestions
 from trustfloor.aio.connection import AsyncConnection
 from trustfloor.aio.lasting import AsyncFeed
@@ -50,6 +51,8 @@ class AsyncClient(AsyncTyped):
         self.policy = AsyncPolicy(connection)
         self.captures = AsyncCaptures(connection)
         self.search = AsyncSearch(connection)
+        self.tokens = AsyncTokens(connection)
+        self.logins = AsyncLogins(connection)
 
     async def __aenter__(self) -> Self:
         await self._connection.__aenter__()

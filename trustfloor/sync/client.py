@@ -13,6 +13,7 @@ from supervisor.events.schema import DoneEvent
 from supervisor.trust.levels import TrustLevel
 from trustfloor.finding import find_token, find_url
 from trustfloor.heard import Heard, Page
+from trustfloor.sync.access import Logins, Tokens
 from trustfloor.sync.approvals import Grants, Permissions, Questions
 from trustfloor.sync.connection import Connection
 from trustfloor.sync.lasting import Feed
@@ -50,6 +51,8 @@ class Client(Typed):
         self.policy = Policy(connection)
         self.captures = Captures(connection)
         self.search = Search(connection)
+        self.tokens = Tokens(connection)
+        self.logins = Logins(connection)
 
     def __enter__(self) -> Self:
         self._connection.__enter__()

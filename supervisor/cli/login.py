@@ -1,0 +1,56 @@
+"""`trustfloor login`: a one-time code for the console, and what is logged in."""
+
+import sys
+from typing import Annotated
+from urllib.parse import quote
+
+import typer
+
+from supervisor.cli.answered import DataDir, answered
+from supervisor.cli.client import find_url
+from supervisor.cli.json_out import write_json
+from supervisor.cli.render import Screen
+
+
+def login(
+    *,
+    listed: Annotated[bool, typer.Option("--list", help="List the logins instead.")] = False,
+    end: Annotated[
+        str | None, typer.Option(metavar="ID", help="End this login instead, as --list names it.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, as the API has it.")] = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Show a code with which a browser logs in to the console, once, within 5 minutes."""
+    screen = Screen(sys.stdout)
+    if end is not None:
+        path = f"/api/logins/{quote(end, safe='')}"
+        gone = answered(lambda client: client.delete(path), data_dir)
+        screen.line(f"ended: {gone['id']}")
+        return
+    if listed:
+        _list(screen, as_json=as_json, data_dir=data_dir)
+        return
+    made = answered(lambda client: client.post("/api/logins/codes"), data_dir)
+    if as_json:
+        write_json(made)
+        return
+    screen.line(f"open   {find_url()}/")
+    screen.line(f"code   {made['code']}", "bold")
+    screen.line(f"good once, until {made['expiresAt'][11:16]} UTC; type it in there", "dim")
+
+
+def _list(screen: Screen, *, as_json: bool, data_dir: DataDir) -> None:
+    found = answered(lambda client: client.get("/api/logins"), data_dir)
+    if as_json:
+        write_json(found)
+        return
+    for each in found["logins"]:
+        screen.line(f"{each['id']}  {', '.join(each['scopes'])}")
+        screen.line(
+            f"    since {each['createdAt'][:16]}, last used {each['usedAt'][:16]} UTC"
+            f" · by a code of {each['tokenId']}",
+            "dim",
+        )
+    if not found["logins"]:
+        screen.line("nobody is logged in", "dim")

@@ -1,0 +1,446 @@
+"""Invariant 17: a token opens what its scopes and workspaces say, a login only our own page.
+
+Each attack has its control: the same request by one who may.
+"""
+
+import asyncio
+import contextlib
+import io
+import logging
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from supervisor.access.holder import OWNER, Scope
+from supervisor.access.keeper import Keeper
+from supervisor.api.access import COOKIE
+from supervisor.api.scopes import DEMANDS
+from supervisor.clock import Instant
+from supervisor.ids import SessionId, new_session_id
+from supervisor.storage.access import AccessStore
+from supervisor.storage.database import Database
+from supervisor.storage.session import SessionCreate
+from supervisor.trust.levels import TrustLevel
+from tests.worlds.api import TOKEN, ApiWorld, api_world, done, text
+
+CHANGING = {"POST", "PUT", "PATCH", "DELETE"}
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[ApiWorld]:
+    async with api_world(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def everything_logged() -> Iterator[io.StringIO]:
+    written = io.StringIO()
+    handler = logging.StreamHandler(written)
+    handler.addFilter(lambda record: not record.name.startswith(("httpx", "httpcore")))
+    root = logging.getLogger()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    yield written
+    root.setLevel(level)
+    root.removeHandler(handler)
+
+
+async def token(
+    world: ApiWorld,
+    *scopes: Scope,
+    workspaces: list[str] | None = None,
+    expires_in: float | None = None,
+) -> tuple[str, str]:
+    """A token's id and its secret."""
+    row, secret = await world.parts.keeper.make_token(
+        OWNER, "made by the test", scopes or tuple(Scope), workspaces, expires_in
+    )
+    return row.id, secret
+
+
+def client(world: ApiWorld, secret: str | None = None, **headers: str) -> httpx.AsyncClient:
+    auth = {} if secret is None else {"Authorization": f"Bearer {secret}"}
+    return httpx.AsyncClient(
+        base_url=world.at.url, headers={**auth, **headers}, timeout=30, trust_env=False
+    )
+
+
+async def logged_in(world: ApiWorld) -> tuple[httpx.AsyncClient, str]:
+    """A browser that has logged in, and what its page sends along with changes."""
+    code, _ = await world.parts.keeper.make_code(OWNER)
+    browser = client(world)
+    answer = await browser.post("/api/login", json={"code": code})
+    assert answer.status_code == 200, answer.text
+    return browser, answer.json()["csrfToken"]
+
+
+async def asked(http: httpx.AsyncClient, method: str, path: str, **more: Any) -> int:
+    """The status of a request, without waiting for a stream's end."""
+    body = {"json": {}} if method in CHANGING else {}
+    async with http.stream(method, path, **{**body, **more}) as answer:
+        return answer.status_code
+
+
+def filled(route: str, session: str) -> tuple[str, str]:
+    method, _, path = route.partition(" ")
+    for name in ("request_id", "grant_id", "token_id", "login_id", "slug", "filename", "name"):
+        path = path.replace(f"{{{name}}}", "none")
+    return method, path.replace("{path}", "none.md").replace("{session_id}", session)
+
+
+class TestScopes:
+    async def test_a_token_opens_exactly_the_routes_of_its_scopes(self, world: ApiWorld) -> None:
+        session = await world.session()
+        world.turns.script = [text("x"), done(session)]
+        for scope in Scope:
+            _, secret = await token(world, scope)
+            async with client(world, secret) as http:
+                for route, demand in DEMANDS.items():
+                    status = await asked(http, *filled(route, session))
+                    if route == "POST /api/logout":
+                        assert status == 403
+                    elif scope in demand.scopes:
+                        assert status not in {401, 403}, (scope, route)
+                    else:
+                        assert status == 403, (scope, route)
+
+    async def test_a_token_makes_none_that_reaches_further_or_lasts_longer(
+        self, world: ApiWorld
+    ) -> None:
+        _, secret = await token(world, Scope.ADMIN, expires_in=3600)
+        async with client(world, secret) as http:
+            more = await http.post("/api/tokens", json={"name": "x", "scopes": ["admin", "chat"]})
+            assert (more.status_code, more.json()["where"]) == (403, "chat")
+            kept = await http.post("/api/tokens", json={"name": "x", "scopes": ["admin"]})
+            assert kept.status_code == 201
+            assert kept.json()["expiresAt"] is not None
+            longer = await http.post(
+                "/api/tokens", json={"name": "x", "scopes": ["admin"], "expiresIn": 7200}
+            )
+            assert longer.json()["expiresAt"] == kept.json()["expiresAt"]
+
+    async def test_what_was_revoked_opens_nothing_nor_does_what_it_made(
+        self, world: ApiWorld
+    ) -> None:
+        token_id, secret = await token(world)
+        async with client(world, secret) as http, client(world, TOKEN) as owner:
+            child = (await http.post("/api/tokens", json={"name": "x", "scopes": ["chat"]})).json()[
+                "token"
+            ]
+            code = (await http.post("/api/logins/codes", json={})).json()["code"]
+            async with client(world, child) as made, client(world) as browser:
+                assert (await made.get("/api/me")).status_code == 200
+                assert (await browser.post("/api/login", json={"code": code})).status_code == 200
+                assert (await browser.get("/api/me")).status_code == 200
+                gone = await owner.request("DELETE", f"/api/tokens/{token_id}", json={})
+                assert gone.json()["revokedAt"] is not None
+                for each in (http, made, browser):
+                    assert (await each.get("/api/me")).status_code == 401
+
+    async def test_what_has_expired_opens_nothing(self, tmp_path: Path) -> None:
+        now = [1_000_000.0]
+
+        class Stands:
+            def now(self) -> Instant:
+                return Instant(now[0])
+
+        async def record(*_: object) -> None:
+            pass
+
+        async with Database(tmp_path / "access.db", "access") as db:
+            keeper = Keeper("owner", AccessStore(db), record, Stands())
+            _, secret = await keeper.make_token(OWNER, "x", [Scope.CHAT], None, 60)
+            code, _ = await keeper.make_code(OWNER)
+            assert keeper.bearer(secret) is not None
+            now[0] += 59.9
+            assert keeper.bearer(secret) is not None
+            now[0] += 0.2
+            assert keeper.bearer(secret) is None
+            now[0] += 300
+            assert await keeper.redeem(code) is None
+            code, _ = await keeper.make_code(OWNER)
+            made = await keeper.redeem(code)
+            assert made is not None
+            assert await keeper.login(made[1]) is not None
+            for _ in range(13):  # used each day: up to its last day
+                now[0] += 11 * 3600
+                assert await keeper.login(made[1]) is not None
+            now[0] += 3 * 86_400
+            assert await keeper.login(made[1]) is None
+
+    async def test_a_restart_forgets_none_and_brings_none_back(self, tmp_path: Path) -> None:
+        async def record(*_: object) -> None:
+            pass
+
+        class Clock:
+            def now(self) -> Instant:
+                return Instant(1_000_000.0)
+
+        async with Database(tmp_path / "access.db", "access") as db:
+            keeper = Keeper("owner", AccessStore(db), record, Clock())
+            _, kept = await keeper.make_token(OWNER, "kept", [Scope.CHAT], ["a"], None)
+            row, revoked = await keeper.make_token(OWNER, "revoked", [Scope.CHAT], None, None)
+            await keeper.revoke(OWNER, row.id)
+            code, _ = await keeper.make_code(OWNER)
+            made = await keeper.redeem(code)
+            assert made is not None
+        stored = (tmp_path / "access.db").read_bytes()
+        assert not any(each.encode() in stored for each in (kept, revoked, made[1], code))
+        async with Database(tmp_path / "access.db", "access") as db:
+            keeper = Keeper("owner", AccessStore(db), record, Clock())
+            await keeper.load()
+            found = keeper.bearer(kept)
+            assert found is not None
+            assert found.workspaces == {"a"}
+            assert keeper.bearer(revoked) is None
+            assert await keeper.login(made[1]) is not None
+            assert await keeper.redeem(code) is None
+
+
+class TestWorkspaces:
+    @pytest.fixture
+    async def others(self, world: ApiWorld) -> SessionId:
+        """A session of a workspace that the limited token isn't for."""
+        await world.parts.workspaces.put("theirs", name=None, folder="", floor=TrustLevel.FULL)
+        await world.parts.workspaces.put("ours", name=None, folder="", floor=TrustLevel.FULL)
+        session_id = new_session_id()
+        await world.sessions.create_session(
+            SessionCreate(id=session_id, trust_level=TrustLevel.SANDBOXED, workspace="theirs")
+        )
+        return session_id
+
+    async def test_the_sessions_of_others_are_not_there(
+        self, world: ApiWorld, others: SessionId
+    ) -> None:
+        _, secret = await token(world, workspaces=["ours"])
+        routes = [route for route in DEMANDS if "{session_id}" in route]
+        assert len(routes) > 8
+        async with client(world, secret) as http:
+            for route in routes:
+                method, path = filled(route, others)
+                body = {"trustLevel": "full"} if path.endswith("/trust") else {}
+                body = {"folders": []} if path.endswith("/contexts") else body
+                more = {"json": body} if method in CHANGING else {}
+                assert await asked(http, method, path, **more) == 404, route
+            body = {"sessionId": others}
+            assert await asked(http, "DELETE", "/api/chat/session", json=body) == 404
+            message = {"message": "hello", "sessionId": others}
+            for path in ("/api/chat", "/api/chat/stream"):
+                assert await asked(http, "POST", path, json=message) == 404
+                elsewhere = {"message": "hello", "workspace": "theirs"}
+                assert await asked(http, "POST", path, json=elsewhere) == 404
+                assert await asked(http, "POST", path, json={"message": "hello"}) == 404
+            assert not world.turns.asked
+            for path in ("/api/events", "/api/events/stream"):
+                assert await asked(http, "GET", f"{path}?session={others}") == 404
+            listed = (await http.get("/api/chat/sessions")).json()["sessions"]
+            assert listed == []
+            named = (await http.get("/api/chat/sessions?workspace=theirs")).json()["sessions"]
+            assert named == []
+            slugs = [w["slug"] for w in (await http.get("/api/workspaces")).json()["workspaces"]]
+            assert slugs == ["ours"]
+        async with client(world, TOKEN) as owner:
+            assert len((await owner.get("/api/chat/sessions")).json()["sessions"]) == 1
+
+    async def test_events_of_others_are_in_no_page_and_no_stream(
+        self, world: ApiWorld, others: SessionId
+    ) -> None:
+        _, secret = await token(world, workspaces=["ours"])
+        world.turns.script = [text("a secret of theirs"), done(others)]
+        async with (
+            client(world, secret) as http,
+            client(world, TOKEN) as owner,
+            http.stream("GET", "/api/events/stream?after=0&type=done") as stream,
+        ):
+            heard = stream.aiter_text()
+            await anext(heard)
+            message = {"message": "x", "sessionId": others}
+            assert await asked(owner, "POST", "/api/chat", json=message) == 200
+            page = (await http.get("/api/events?type=done&type=text")).json()
+            assert page["events"] == []
+            whole = (await owner.get("/api/events?type=done&type=text")).json()
+            assert len(whole["events"]) == 2
+            own = new_session_id()
+            await world.sessions.create_session(
+                SessionCreate(id=own, trust_level=TrustLevel.SANDBOXED, workspace="ours")
+            )
+            world.turns.script = [done(own, "of our own")]
+            message = {"message": "x", "sessionId": own}
+            assert await asked(http, "POST", "/api/chat", json=message) == 200
+            seen = ""
+            while "of our own" not in seen:
+                seen += await anext(heard)
+            assert others not in seen
+
+    async def test_what_is_of_the_whole_vault_is_refused(self, world: ApiWorld) -> None:
+        _, secret = await token(world, workspaces=["default"])
+        async with client(world, secret) as http, client(world, TOKEN) as owner:
+            for route, demand in DEMANDS.items():
+                if not demand.whole:
+                    continue
+                method, path = filled(route, "none")
+                assert await asked(http, method, path) == 403, route
+                assert await asked(owner, method, path) != 403, route
+
+
+class TestStreams:
+    @pytest.mark.parametrize("path", ["/api/chat/session/{}/stream", "/api/events/stream"])
+    async def test_an_open_one_ends_soon_after_its_token(self, world: ApiWorld, path: str) -> None:
+        session = await world.session()
+        token_id, secret = await token(world)
+        async with client(world, secret) as http, client(world, TOKEN) as owner:
+            async with http.stream("GET", path.format(session)) as stream:
+                assert stream.status_code == 200
+                heard = stream.aiter_bytes()
+                await anext(heard)
+                await owner.request("DELETE", f"/api/tokens/{token_id}", json={})
+                async with asyncio.timeout(5):
+                    async for _ in heard:
+                        pass
+            assert await asked(http, "GET", path.format(session)) == 401
+
+    async def test_an_open_one_ends_when_its_token_expires(self, world: ApiWorld) -> None:
+        session = await world.session()
+        _, secret = await token(world, expires_in=1.0)
+        async with (
+            client(world, secret) as http,
+            http.stream("GET", f"/api/chat/session/{session}/stream") as stream,
+        ):
+            assert stream.status_code == 200
+            async with asyncio.timeout(6):
+                async for _ in stream.aiter_bytes():
+                    pass
+
+    async def test_an_answer_that_waits_for_a_turn_is_not_given_to_a_token_that_ended(
+        self, world: ApiWorld
+    ) -> None:
+        session = await world.session()
+        token_id, secret = await token(world)
+        async with client(world, secret) as http, client(world, TOKEN) as owner:
+            waiting = asyncio.ensure_future(
+                http.post("/api/chat", json={"message": "x", "sessionId": session})
+            )
+            while not world.turns.running:
+                await asyncio.sleep(0.01)
+            await owner.request("DELETE", f"/api/tokens/{token_id}", json={})
+            answer = await asyncio.wait_for(waiting, 5)
+            assert answer.status_code == 401
+            await world.turns.say(session, done(session, "a secret"))
+            assert world.turns.aborted == []
+
+
+class TestLogins:
+    async def test_a_code_is_good_once_and_each_login_has_a_cookie_of_its_own(
+        self, world: ApiWorld
+    ) -> None:
+        code, _ = await world.parts.keeper.make_code(OWNER)
+        planted = {COOKIE: "tfl_planted-by-somebody"}
+        async with client(world) as http:
+            http.cookies.update(planted)
+            first = await http.post("/api/login", json={"code": code.lower()})
+            assert first.status_code == 200
+            cookie = first.headers["set-cookie"]
+            assert "planted" not in cookie
+            for said in ("HttpOnly", "SameSite=strict", "Path=/"):
+                assert said in cookie
+            again = await http.post("/api/login", json={"code": code})
+            assert (again.status_code, again.json()["code"]) == (401, "wrong_code")
+        other, _ = await world.parts.keeper.make_code(OWNER)
+        async with client(world) as http:
+            second = await http.post("/api/login", json={"code": other})
+            assert second.headers["set-cookie"].split(";")[0] != cookie.split(";")[0]
+        async with client(world, Cookie=f"{COOKIE}=tfl_planted-by-somebody") as http:
+            assert (await http.get("/api/me")).status_code == 401
+
+    async def test_a_stolen_cookie_changes_nothing_from_elsewhere(self, world: ApiWorld) -> None:
+        browser, csrf = await logged_in(world)
+        own = {"Origin": world.at.url, "X-CSRF-Token": csrf}
+        attacks: list[dict[str, str]] = [
+            {},
+            {"Origin": world.at.url},
+            {"X-CSRF-Token": csrf},
+            {**own, "X-CSRF-Token": "0" * 64},
+            {**own, "X-CSRF-Token": ""},
+            {**own, "Origin": "https://evil.example"},
+            {**own, "Origin": "null"},
+            {**own, "Sec-Fetch-Site": "cross-site"},
+            {**own, "Sec-Fetch-Site": "same-site"},
+        ]
+        changing = [r for r in DEMANDS if r.split()[0] in CHANGING]
+        async with contextlib.aclosing(browser):
+            for route in changing:
+                for headers in attacks:
+                    method, path = filled(route, "none")
+                    assert await asked(browser, method, path, headers=headers) == 403, (
+                        route,
+                        headers,
+                    )
+            assert not world.turns.asked
+            assert world.parts.keeper.tokens() == []
+            assert (
+                await asked(browser, "GET", "/api/me", headers={"Sec-Fetch-Site": "same-site"})
+                == 403
+            )
+            body = {"name": "x", "scopes": ["chat"]}
+            good = await browser.post("/api/tokens", json=body, headers=own)
+            assert good.status_code == 201
+
+    async def test_after_its_end_a_cookie_opens_nothing_and_its_streams_end(
+        self, world: ApiWorld
+    ) -> None:
+        browser, csrf = await logged_in(world)
+        own = {"Origin": world.at.url, "X-CSRF-Token": csrf}
+        async with contextlib.aclosing(browser):
+            stolen = f"{COOKIE}={browser.cookies[COOKIE]}"
+            async with client(world, Cookie=stolen) as thief:
+                async with thief.stream("GET", "/api/events/stream") as stream:
+                    heard = stream.aiter_bytes()
+                    await anext(heard)
+                    ended = await browser.post("/api/logout", json={}, headers=own)
+                    assert ended.status_code == 200
+                    async with asyncio.timeout(5):
+                        async for _ in heard:
+                            pass
+                assert (await thief.get("/api/me")).status_code == 401
+
+    async def test_two_cookies_or_a_wrong_token_beside_one_are_no_login(
+        self, world: ApiWorld
+    ) -> None:
+        browser, _ = await logged_in(world)
+        async with contextlib.aclosing(browser):
+            cookie = f"{COOKIE}={browser.cookies[COOKIE]}"
+        for headers in (
+            {"Cookie": f"{cookie}; {COOKIE}=x"},
+            {"Cookie": cookie, "Authorization": "Bearer wrong"},
+            {"Cookie": cookie, "Authorization": "Basic eDp5"},
+            {"Cookie": cookie.upper()},
+        ):
+            async with client(world, **headers) as http:
+                assert (await http.get("/api/me")).status_code == 401, headers
+        async with client(world, Cookie=cookie) as http:
+            assert (await http.get("/api/me")).status_code == 200
+
+
+async def test_no_secret_of_anybody_is_logged_stored_or_told_again(
+    world: ApiWorld, everything_logged: io.StringIO, tmp_path: Path
+) -> None:
+    _, secret = await token(world)
+    code, _ = await world.parts.keeper.make_code(OWNER)
+    async with client(world) as http, client(world, secret) as bearer:
+        assert (await http.post("/api/login", json={"code": code})).status_code == 200
+        cookie = http.cookies[COOKIE]
+        told = [
+            (await bearer.get(path)).text
+            for path in ("/api/tokens", "/api/logins", "/api/me", "/api/nothing", "/api/events")
+        ]
+        wrong = await http.get("/api/me", headers={"Authorization": f"Bearer {secret}x"})
+        assert wrong.status_code == 401
+    files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    for each in (secret, cookie, code, code.replace("-", "")):
+        assert each not in everything_logged.getvalue()
+        assert not any(each in answer for answer in told)
+        assert not any(each.encode() in content for content in files)
