@@ -17,6 +17,7 @@ from pydantic import SecretStr
 from supervisor.access.keeper import Keeper
 from supervisor.agents.discover import AgentFiles
 from supervisor.api.parts import Parts
+from supervisor.approvals.board import Board
 from supervisor.approvals.granting import Granting
 from supervisor.approvals.grants import AskedBefore, GrantBook
 from supervisor.approvals.open_requests import Sink, TurnContext
@@ -164,7 +165,8 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             sweeper.sweep_all(), _warn_without_sandbox(machinery.engine, settings.runner_image)
         )
         await asyncio.to_thread(machinery.views.prune)
-        approvals, questions = _people(settings, log, machinery.lanes)
+        board = Board()
+        approvals, questions = _people(settings, log, machinery.lanes, board)
         grants, asked = GrantBook(GrantStore(database), audit.append, SystemClock()), AskedBefore()
         await grants.load()
         await asyncio.to_thread(vault_cage_available)  # looked at once, before it is asked for
@@ -250,6 +252,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             log=log,
             approvals=approvals,
             questions=questions,
+            board=board,
             granting=Granting(approvals, grants),
             grants=grants,
             sessions=stores.sessions,
@@ -394,12 +397,24 @@ class _LaneSink:
         await self.lanes.say(self.turn.session_id, self.turn.turn_id, event)
 
 
-def _people(settings: Settings, log: EventLog, lanes: Lanes) -> tuple[Approvals, Questions]:
+def _people(
+    settings: Settings, log: EventLog, lanes: Lanes, board: Board
+) -> tuple[Approvals, Questions]:
     def sink_of(turn: TurnContext) -> Sink:
         return _LaneSink(lanes, turn)
 
-    clock = SystemClock()
-    return (
-        Approvals(sink_of, clock, timeout_s=settings.approval_seconds, was_asked=log.has_asked),
-        Questions(sink_of, clock, timeout_s=settings.question_seconds, was_asked=log.has_asked),
+    approvals = Approvals(
+        sink_of,
+        SystemClock(),
+        timeout_s=settings.approval_seconds,
+        was_asked=log.has_asked,
+        board=board,
     )
+    questions = Questions(
+        sink_of,
+        SystemClock(),
+        timeout_s=settings.question_seconds,
+        was_asked=log.has_asked,
+        board=board,
+    )
+    return approvals, questions

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 TERMINAL: Final = frozenset({"done", "aborted", "error"})
 """The types of event that end a turn."""
 
+UNNUMBERED: Final = -1
+"""`seq` of what is said in a stream without numbers: that of what waits for people."""
+
 _ENVELOPE: Final = frozenset({"seq", "turn_id", "ts", "session_id"})
 
 

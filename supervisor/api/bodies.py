@@ -22,8 +22,6 @@ from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from supervisor.approvals.given import Given
-from supervisor.events.schema import PermissionRequestEvent, UserQuestionEvent
 from supervisor.sessions.attachments import MOST as MOST_ATTACHMENTS
 from supervisor.sessions.message import MAX_MESSAGE_CHARS
 from supervisor.storage.session_source import SessionSource
@@ -148,35 +146,6 @@ class TrustBody(Body):
     model_config = for_example(trustLevel="sandboxed")
 
     trust_level: Level
-
-
-class DenyBody(Body):
-    """A permission is refused; the agent is told `message`."""
-
-    model_config = for_example(message="Read the copy in Archive instead.")
-
-    message: str | None = None
-
-
-class AnswerBody(Body):
-    """Answers to all parts: the question's text → an option's label or `{"other": "own words"}`.
-
-    A list of these where several may be chosen.
-    """
-
-    model_config = for_example(
-        answers={"Which month?": "May", "What for?": ["Garden", {"other": "the bees"}]}
-    )
-
-    answers: dict[str, Given]
-
-
-class DeclineBody(Body):
-    """Questions stay without an answer; the agent is told `message` as the reason."""
-
-    model_config = for_example(message="I can't say yet.")
-
-    message: str | None = None
 
 
 class WorkspaceBody(Body):
@@ -307,37 +276,6 @@ class ActiveView(View):
     """The sessions in which a turn runs."""
 
     sessions: list[str]
-
-
-class OpenPermission(PermissionRequestEvent):
-    """A permission request that waits, and the session that it is of."""
-
-    session_id: str
-
-
-class PermissionsView(View):
-    """All permission requests that wait, the oldest first."""
-
-    permissions: list[OpenPermission]
-
-
-class OpenQuestion(UserQuestionEvent):
-    """A question that waits, and the session that it is of."""
-
-    session_id: str
-
-
-class QuestionsView(View):
-    """All questions that wait, the oldest first."""
-
-    questions: list[OpenQuestion]
-
-
-class AnsweredView(View):
-    """The request that was answered, and how."""
-
-    id: str
-    decision: str
 
 
 class ProblemView(BaseModel):

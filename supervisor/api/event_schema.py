@@ -5,7 +5,7 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 from supervisor.api.bodies import REFERENCE
-from supervisor.events.schema import AnyEvent
+from supervisor.events.schema import AnyEvent, Event
 
 ENVELOPE: Final[dict[str, Any]] = {
     "seq": {"type": "integer", "minimum": 0, "description": "Its number in its session"},
@@ -25,6 +25,41 @@ def event_schemas() -> dict[str, Any]:
         schema["properties"] = {**schema["properties"], **ENVELOPE}
         schema["required"] = sorted({*schema.get("required", ()), "type", *ENVELOPE})
     return {**schemas, "AnyEvent": any_event}
+
+
+def unnumbered_stream_of(description: str, *kinds: type[Event]) -> dict[int | str, dict[str, Any]]:
+    """How a route says that it streams these, which are no events of a session's log."""
+    message = {
+        "type": "object",
+        "required": ["event", "data"],
+        "properties": {
+            "event": {"type": "string", "enum": [_type_of(kind) for kind in kinds]},
+            "data": {
+                "type": "string",
+                "contentMediaType": "application/json",
+                "contentSchema": {
+                    "oneOf": [{"$ref": REFERENCE.format(model=kind.__name__)} for kind in kinds]
+                },
+            },
+            "retry": {"type": "integer", "description": "Milliseconds"},
+        },
+    }
+    content = {"text/event-stream": {"schema": message}}
+    return {200: {"description": description, "content": content}}
+
+
+def schemas_of(*kinds: type[Event]) -> dict[str, Any]:
+    """The schemas of these by name, with all that they refer to."""
+    found: dict[str, Any] = {}
+    for kind in kinds:
+        schema = kind.model_json_schema(ref_template=REFERENCE, mode="serialization")
+        found |= schema.pop("$defs", {})
+        found[kind.__name__] = schema
+    return found
+
+
+def _type_of(kind: type[Event]) -> str:
+    return str(kind.model_fields["type"].default)
 
 
 def stream_of(description: str) -> dict[int | str, dict[str, Any]]:

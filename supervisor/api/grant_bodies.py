@@ -5,7 +5,8 @@ from typing import Annotated
 
 from pydantic import AliasChoices, Field
 
-from supervisor.api.bodies import AnsweredView, Body, View, for_example
+from supervisor.api.bodies import Body, View, for_example
+from supervisor.api.waiting_bodies import AnsweredView
 from supervisor.approvals.given import MOST_AT_ONCE
 from supervisor.policy.permissions import GrantKind, GrantScope
 from supervisor.trust.levels import TrustLevel

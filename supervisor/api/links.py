@@ -37,7 +37,7 @@ _NAMES: Final = (
     _Named("get", "/api/mcp", "200", "/servers/0/name", "name", "/api/mcp/"),
     _Named("get", "/api/grants", "200", "/grants/0/id", "grant_id", "/api/grants/"),
     _Named("get", "/api/permissions", "200", "/permissions/0/id", _REQUEST, "/api/permissions/"),
-    _Named("get", "/api/questions", "200", "/questions/0/request_id", _REQUEST, "/api/questions/"),
+    _Named("get", "/api/questions", "200", "/questions/0/requestId", _REQUEST, "/api/questions/"),
 )
 
 

@@ -32,7 +32,7 @@ from supervisor.api import (
 from supervisor.api.access import Access
 from supervisor.api.bodies import REFERENCE, ProblemView
 from supervisor.api.capture_bodies import CaptureBody
-from supervisor.api.event_schema import event_schemas
+from supervisor.api.event_schema import event_schemas, schemas_of
 from supervisor.api.import_bodies import ImportBody
 from supervisor.api.links import tell_links
 from supervisor.api.mcp_bodies import McpServerBody
@@ -41,6 +41,7 @@ from supervisor.api.problems import speak_problems
 from supervisor.api.refusals import tell_refusals
 from supervisor.api.requests import tell_requests
 from supervisor.api.sse import HEARTBEAT_SECONDS
+from supervisor.api.waiting_bodies import NoLongerOpen, OpenList
 from supervisor.observability.health import version
 from supervisor.observability.logs import fields
 
@@ -161,6 +162,8 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     schemas = components.setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
+    for name, schema in schemas_of(OpenList, NoLongerOpen).items():
+        schemas.setdefault(name, schema)
     schemas.update(event_schemas())
     schemas["Problem"] = ProblemView.model_json_schema(ref_template=REFERENCE)
     schemas["ImportBody"] = ImportBody.model_json_schema(ref_template=REFERENCE)

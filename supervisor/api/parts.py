@@ -13,6 +13,7 @@ from starlette.requests import Request
 
 from supervisor.access.keeper import Keeper
 from supervisor.agents.discover import Agents
+from supervisor.approvals.board import Board
 from supervisor.approvals.granting import Granting
 from supervisor.approvals.grants import GrantBook
 from supervisor.approvals.pending import Approvals
@@ -93,6 +94,7 @@ class Parts:
     log: EventLog
     approvals: Approvals
     questions: Questions
+    board: Board
     granting: Granting
     grants: GrantBook
     sessions: SessionStore

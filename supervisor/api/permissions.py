@@ -1,39 +1,105 @@
 """Permission requests that wait for a person: see them, grant or deny them."""
 
-from typing import Annotated
+from typing import Final
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
 
-from supervisor.api.bodies import AnsweredView, DenyBody, OpenPermission, PermissionsView
 from supervisor.api.caller import Calling, NotAllowed, Scope
+from supervisor.api.event_schema import unnumbered_stream_of
 from supervisor.api.grant_bodies import GrantBody, GrantedView
 from supervisor.api.grants import grant_view
 from supervisor.api.parts import Supervisor
 from supervisor.api.refusals import refusals
+from supervisor.api.sse import EventStream
+from supervisor.api.waiting import (
+    Filter,
+    OfAgent,
+    OfSession,
+    OfTool,
+    OfWorkspace,
+    followed,
+    require_seen,
+    view_of,
+    wanted,
+)
+from supervisor.api.waiting_bodies import (
+    DeniedView,
+    DenyBody,
+    NoLongerOpen,
+    OpenList,
+    OpenPermission,
+    OpenQuestion,
+    PermissionsView,
+)
 from supervisor.approvals.granting import Yes
 from supervisor.errors import AlreadyAnswered, NotFound, RequestVoid
-from supervisor.ids import SessionId
 from supervisor.policy.permissions import GrantScope
 
 router = APIRouter(prefix="/permissions", tags=["permissions"])
 
 _ANSWERED = refusals(NotFound, AlreadyAnswered, RequestVoid)
+_STOPPED: Final = "a person denied a call and stopped the turn"
+_STREAM: Final = unnumbered_stream_of(
+    "What waits, and how it ends", OpenList, OpenPermission, OpenQuestion, NoLongerOpen
+)
 
 
 @router.get("")
-async def list_permissions(
-    supervisor: Supervisor, session_id: Annotated[str | None, Query(alias="sessionId")] = None
+async def list_permissions(  # noqa: PLR0913 - each is a part of the request
+    supervisor: Supervisor,
+    caller: Calling,
+    *,
+    session_id: OfSession = None,
+    workspace: OfWorkspace = None,
+    agent: OfAgent = None,
+    tool: OfTool = None,
 ) -> PermissionsView:
-    """The requests that wait for an answer, the oldest first; of one session, if it is named."""
-    of_session = None if session_id is None else SessionId(session_id)
-    return PermissionsView(
-        permissions=[
-            OpenPermission.model_validate(
-                {**dict(event), "session_id": supervisor.approvals.session_of(event.id) or ""}
-            )
-            for event in supervisor.approvals.pending(of_session)
-        ]
+    """The requests that wait for an answer, the oldest first."""
+    wants = wanted(caller, Filter(session_id, workspace, agent, tool))
+    now = supervisor.approvals.now()
+    found = [view_of(each, now) for each in supervisor.board.open() if wants(each)]
+    return PermissionsView(permissions=[each for each in found if isinstance(each, OpenPermission)])
+
+
+@router.get("/stream", response_class=Response, responses=_STREAM)
+async def follow_permissions(  # noqa: PLR0913 - each is a part of the request
+    request: Request,
+    supervisor: Supervisor,
+    caller: Calling,
+    *,
+    session_id: OfSession = None,
+    workspace: OfWorkspace = None,
+    agent: OfAgent = None,
+    tool: OfTool = None,
+) -> EventStream:
+    """All that waits for a person, permissions and questions, over all sessions, as it changes.
+
+    First `open` with the ids of what is open, then each of these as `permission_request` or
+    `user_question`, the oldest first; from then on what is asked, and as `permission_resolved` how
+    it ended. A reader that comes back begins anew. One that is slow isn't told of what came and
+    went meanwhile.
+    """
+    wants = wanted(caller, Filter(session_id, workspace, agent, tool))
+    clock = supervisor.approvals.clock
+    return EventStream(
+        lambda: followed(supervisor.board, clock, wants),
+        heartbeat_seconds=request.app.state.heartbeat_seconds,
+        closing=request.app.state.closing,
     )
+
+
+@router.get("/{request_id}", responses=_ANSWERED)
+async def show_permission(
+    request_id: str, supervisor: Supervisor, caller: Calling
+) -> OpenPermission:
+    """One request that waits for an answer."""
+    require_seen(supervisor.board, caller, request_id)
+    request = await supervisor.approvals.find(request_id)
+    view = view_of(request, supervisor.approvals.now())
+    assert isinstance(view, OpenPermission)  # noqa: S101 - what approvals keep is one
+    return view
 
 
 @router.post("/{request_id}/grant", responses={**_ANSWERED, **refusals(NotAllowed)})
@@ -48,6 +114,7 @@ async def grant(
     scope `admin`.
     """
     said = body or GrantBody()
+    require_seen(supervisor.board, caller, request_id)
     beyond = bool(said.chosen()) or said.pattern is not None
     scope = said.scope or (GrantScope.SESSION if beyond else GrantScope.ONCE)
     caller.require(Scope.ADMIN if scope is GrantScope.AGENT else Scope.APPROVE)
@@ -72,11 +139,21 @@ async def grant(
     )
 
 
-@router.post("/{request_id}/deny", responses=_ANSWERED)
+@router.post("/{request_id}/deny", responses={**_ANSWERED, **refusals(NotAllowed)})
 async def deny(
-    request_id: str, supervisor: Supervisor, body: DenyBody | None = None
-) -> AnsweredView:
-    """Refuse the call; the agent is told the message."""
-    message = (body or DenyBody()).message
-    await supervisor.approvals.answer(request_id, "denied", message=message)
-    return AnsweredView(id=request_id, decision="denied")
+    request_id: str, supervisor: Supervisor, caller: Calling, body: DenyBody | None = None
+) -> DeniedView:
+    """Refuse the call; the agent is told the message. With `stop`, its turn is ended as well."""
+    said = body or DenyBody()
+    caller.require(Scope.APPROVE)
+    require_seen(supervisor.board, caller, request_id)
+    request = await supervisor.approvals.find(request_id, said.content_hash)
+    await supervisor.approvals.answer(request_id, "denied", message=said.message)
+    stopped = said.stop and await supervisor.conversations.abort(
+        request.turn.session_id, _stopped_by(said.message)
+    )
+    return DeniedView(id=request_id, decision="denied", stopped=stopped)
+
+
+def _stopped_by(message: str | None) -> str:
+    return f"a person denied a call and stopped the turn: {message}" if message else _STOPPED

@@ -26,14 +26,15 @@ _LINE_BREAKS: Final = bytes.maketrans(b"\r\n", b"  ")
 
 
 def frame(record: EventRecord) -> bytes:
-    """One record as it goes over the wire.
+    """One record as it goes over the wire; one below zero has no number there.
 
     Inside JSON strings line breaks are escaped, so a bare CR or LF could only be white space
     between tokens: as a blank it means the same and can't end the line. U+2028, U+0085 and the
     like are no line breaks to server-sent events and stay as they are.
     """
     data = record.data.translate(_LINE_BREAKS)
-    return b"id: %d\nevent: %s\ndata: %s\n\n" % (record.seq, record.type.encode(), data)
+    number = b"id: %d\n" % record.seq if record.seq >= 0 else b""
+    return b"%bevent: %s\ndata: %s\n\n" % (number, record.type.encode(), data)
 
 
 class Batches(Protocol):

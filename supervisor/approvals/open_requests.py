@@ -8,13 +8,18 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Generic, Literal, Protocol, TypeVar
 
+from supervisor.approvals.board import REMEMBERED, Board, TurnContext
 from supervisor.errors import AlreadyAnswered, NotFound, RequestVoid, TrustfloorError
 from supervisor.events.schema import GivenGrant, PermissionResolvedEvent, SupervisorEvent
 from supervisor.ids import RequestId, SessionId, TurnId
 from supervisor.policy.permissions import GrantScope
 
-REMEMBERED = 4_096
-"""How many closed requests are remembered by how they ended; older ones are looked up as void."""
+__all__ = ("Beyond", "End", "Open", "OpenRequests", "Outcome", "Sink", "Sinks", "TurnContext")
+
+MOST_OPEN = 500
+"""Requests of one kind that are open at once, over all sessions."""
+MOST_OF_A_SESSION = 100
+"""Requests of one kind that one session has open at once: no session takes all of them."""
 
 WasAsked = Callable[[str], Awaitable[bool]]
 """Whether a request of this id was ever put to a person; the app reads it from the event log."""
@@ -52,15 +57,6 @@ S = TypeVar("S")
 A = TypeVar("A", bound=Word)
 
 
-@dataclass(frozen=True, slots=True)
-class TurnContext:
-    """The turn that a call belongs to; `agent` is the session's agent, not a sub-agent."""
-
-    session_id: SessionId
-    turn_id: TurnId
-    agent: str | None = None
-
-
 class Sink(Protocol):
     """Where the events of one turn go."""
 
@@ -95,6 +91,7 @@ class Open(Generic[S, A]):
 
     id: RequestId
     turn: TurnContext
+    asked: SupervisorEvent
     subject: S
     outcome: asyncio.Future[Outcome[A]] = field(repr=False, compare=False)
 
@@ -102,14 +99,24 @@ class Open(Generic[S, A]):
 class OpenRequests(Generic[S, A]):
     """All open requests of one kind. Used from one event loop; every change is one step of it.
 
-    A request stays open for `timeout_s` seconds; `capacity` are open at most.
+    A request stays open for `timeout_s` seconds; `capacity` are open at most, `of_session` of one
+    session. Each is on the `board` as long as it is open.
     """
 
-    def __init__(
-        self, sinks: Sinks, *, timeout_s: float, capacity: int, was_asked: WasAsked | None = None
+    def __init__(  # noqa: PLR0913  (all that bounds it, and where it is told)
+        self,
+        sinks: Sinks,
+        *,
+        timeout_s: float,
+        capacity: int = MOST_OPEN,
+        of_session: int = MOST_OF_A_SESSION,
+        was_asked: WasAsked | None = None,
+        board: Board | None = None,
     ) -> None:
         self.timeout_s = timeout_s
         self._sinks = sinks
+        self._board = Board() if board is None else board
+        self._of_session = of_session
         self._open: dict[str, Open[S, A]] = {}
         self._ended: OrderedDict[str, End] = OrderedDict()
         self._capacity = capacity
@@ -124,9 +131,12 @@ class OpenRequests(Generic[S, A]):
         """
         if len(self._open) >= self._capacity:
             return None
+        if len(self.pending(turn.session_id)) >= self._of_session:
+            return None
         future: asyncio.Future[Outcome[A]] = asyncio.get_running_loop().create_future()
-        request: Open[S, A] = Open(request_id, turn, subject, future)
+        request: Open[S, A] = Open(request_id, turn, asked, subject, future)
         self._open[request_id] = request
+        self._board.post(request)
         sink = self._sinks(turn)
         try:
             await sink.emit(asked)
@@ -185,14 +195,10 @@ class OpenRequests(Generic[S, A]):
             each for each in self._open.values() if session_id in (None, each.turn.session_id)
         )
 
-    def session_of(self, request_id: str) -> SessionId | None:
-        """The session of an open request."""
-        request = self._open.get(request_id)
-        return None if request is None else request.turn.session_id
-
     def _end(self, request: Open[S, A], outcome: Outcome[A]) -> None:
         request.outcome.set_result(outcome)
         self._open.pop(request.id, None)
+        self._board.settle(request, _resolved(request.id, outcome))
         self._ended[request.id] = outcome.end
         while len(self._ended) > REMEMBERED:
             self._ended.popitem(last=False)

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from supervisor.approvals.board import Board
 from supervisor.approvals.display import display_input
 from supervisor.approvals.offer import BETRAYS, NOTHING, Offer
 from supervisor.approvals.open_requests import (
+    MOST_OPEN,
     Beyond,
     End,
     Open,
@@ -83,20 +85,25 @@ class Approvals:
     `was_asked` tells requests of an earlier run (void) from ids that never were (not found).
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (all that bounds it, and where it is told)
         self,
         sinks: Sinks,
         clock: Clock,
         *,
         timeout_s: float = 120.0,
-        capacity: int = 100,
+        capacity: int = MOST_OPEN,
         was_asked: WasAsked | None = None,
+        board: Board | None = None,
     ) -> None:
-        self._clock = clock
+        self.clock = clock
         self._requests: OpenRequests[Waiting, Said] = OpenRequests(
-            sinks, timeout_s=timeout_s, capacity=capacity, was_asked=was_asked
+            sinks, timeout_s=timeout_s, capacity=capacity, was_asked=was_asked, board=board
         )
         self._rendering = asyncio.Semaphore(RENDERED_AT_ONCE)
+
+    def now(self) -> float:
+        """The moment by the clock that requests expire by, in seconds since the epoch."""
+        return self.clock.now()
 
     @property
     def timeout_s(self) -> float:
@@ -172,10 +179,6 @@ class Approvals:
         """The open requests, oldest first; of one session, if given."""
         return tuple(each.subject.event for each in self._requests.pending(session_id))
 
-    def session_of(self, request_id: str) -> SessionId | None:
-        """The session of an open request."""
-        return self._requests.session_of(request_id)
-
     def end_turn(self, turn_id: TurnId) -> None:
         """Void all that is open of a turn that is over."""
         self._requests.end_turn(turn_id)
@@ -192,7 +195,7 @@ class Approvals:
         self, call: ToolCall, rule: str, reason: str, permission_type: str
     ) -> PermissionRequestEvent:
         shown = display_input(call.input)
-        now = self._clock.now()
+        now = self.clock.now()
         server = server_of(call.tool)
         path = call.input.get("file_path", call.input.get("notebook_path"))
         return PermissionRequestEvent(

@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from supervisor.approvals.board import Board, Posted
 from supervisor.approvals.given import Given
 from supervisor.approvals.offer import BETRAYS, Betrays, nothing_betrayed
 from supervisor.approvals.open_requests import (
+    MOST_OPEN,
     End,
     OpenRequests,
     Sinks,
@@ -139,18 +141,19 @@ def _check_part(question: Question, part: object, where: str) -> str:
 class Questions:
     """Open questions of all turns. `timeout_s` in seconds; no answer is told as no answer."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (all that bounds it, and where it is told)
         self,
         sinks: Sinks,
         clock: Clock,
         *,
         timeout_s: float = 300.0,
-        capacity: int = 100,
+        capacity: int = MOST_OPEN,
         was_asked: WasAsked | None = None,
+        board: Board | None = None,
     ) -> None:
         self._clock = clock
         self._requests: OpenRequests[_Asked, _Said] = OpenRequests(
-            sinks, timeout_s=timeout_s, capacity=capacity, was_asked=was_asked
+            sinks, timeout_s=timeout_s, capacity=capacity, was_asked=was_asked, board=board
         )
 
     async def ask(
@@ -187,6 +190,10 @@ class Questions:
             return Replies(None, request_id, f"the person did not answer within {seconds:g} s")
         return Replies(None, request_id, "the question is no longer open")
 
+    async def find(self, request_id: str) -> Posted:
+        """The open question of this id. Raises AlreadyAnswered, RequestVoid or NotFound."""
+        return await self._requests.find(request_id)
+
     async def answer(self, request_id: str, answers: Mapping[str, Given]) -> None:
         """A person's answers to all questions of a request. The first wins.
 
@@ -214,10 +221,6 @@ class Questions:
     def pending(self, session_id: SessionId | None = None) -> tuple[UserQuestionEvent, ...]:
         """The open questions, oldest first; of one session, if given."""
         return tuple(each.subject.event for each in self._requests.pending(session_id))
-
-    def session_of(self, request_id: str) -> SessionId | None:
-        """The session of an open question."""
-        return self._requests.session_of(request_id)
 
     def end_turn(self, turn_id: TurnId) -> None:
         """Void all that is open of a turn that is over."""

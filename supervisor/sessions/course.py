@@ -122,6 +122,7 @@ class Course:
                     plan.run.session_id,
                     plan.run.turn_id,
                     agent=None if plan.agent is None else plan.agent.path,
+                    workspace=plan.workspace,
                 ),
                 level=plan.run.level,
                 as_seen_vault=vault,

@@ -24,6 +24,7 @@ from supervisor.agents.discover import AgentFiles
 from supervisor.api.caller import CALLER
 from supervisor.api.main import make_api
 from supervisor.api.parts import Parts
+from supervisor.approvals.board import Board
 from supervisor.approvals.granting import Granting
 from supervisor.approvals.grants import GrantBook
 from supervisor.approvals.pending import Approvals, TurnContext
@@ -252,7 +253,8 @@ async def api_world(
         )
         sessions = SessionStore(db)
         turns = PlayedByTheTest(log, sessions)
-        approvals = Approvals(lambda turn: _Sink(log, turn), SystemClock())
+        board = Board()
+        approvals = Approvals(lambda turn: _Sink(log, turn), SystemClock(), board=board)
         grants = GrantBook(GrantStore(db), audit.append, SystemClock())
         parts = Parts(
             settings=settings,
@@ -260,7 +262,8 @@ async def api_world(
             conversations=turns,
             log=log,
             approvals=approvals,
-            questions=Questions(lambda turn: _Sink(log, turn), SystemClock()),
+            questions=Questions(lambda turn: _Sink(log, turn), SystemClock(), board=board),
+            board=board,
             granting=Granting(approvals, grants),
             grants=grants,
             sessions=sessions,

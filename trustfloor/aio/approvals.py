@@ -1,28 +1,63 @@
 """What waits for a person, and what people granted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 
-from supervisor.api.bodies import (
+from supervisor.api.grant_bodies import GrantBody, GrantedView, GrantsView, GrantView
+from supervisor.api.waiting_bodies import (
     AnswerBody,
     AnsweredView,
     DeclineBody,
+    DeniedView,
     DenyBody,
+    OpenPermission,
+    OpenQuestion,
     PermissionsView,
     QuestionsView,
 )
-from supervisor.api.grant_bodies import GrantBody, GrantedView, GrantsView, GrantView
 from supervisor.approvals.given import Given
 from supervisor.policy.permissions import GrantKind, GrantScope
+from trustfloor.aio.lasting import AsyncFeed
 from trustfloor.aio.typed import AsyncTyped
+from trustfloor.heard import Heard
 from trustfloor.wire import at, body_of
 
 
 class AsyncPermissions(AsyncTyped):
     """Calls that wait for a person's permission."""
 
-    async def list(self, session_id: str | None = None) -> PermissionsView:
+    async def list(
+        self,
+        session_id: str | None = None,
+        *,
+        workspace: str | None = None,
+        agent: str | None = None,
+        tool: str | None = None,
+    ) -> PermissionsView:
         """The requests that wait, the oldest first."""
-        return await self._get(PermissionsView, at("/api/permissions", sessionId=session_id))
+        wanted = {"sessionId": session_id, "workspace": workspace, "agent": agent, "tool": tool}
+        return await self._get(PermissionsView, at("/api/permissions", **wanted))
+
+    async def get(self, request_id: str) -> OpenPermission:
+        """One that waits."""
+        return await self._get(OpenPermission, at("/api/permissions/{}", request_id))
+
+    def watch(
+        self,
+        session_id: str | None = None,
+        *,
+        workspace: str | None = None,
+        agent: str | None = None,
+        tool: str | None = None,
+    ) -> AsyncGenerator[Heard]:
+        """All that waits, questions too, as it changes, without end.
+
+        First `open` with the `ids` of what is open; after a lost connection again, and then what
+        isn't among them isn't open any more. Then `permission_request`, `user_question` and
+        `permission_resolved`, as they come.
+        """
+        wanted = {"sessionId": session_id, "workspace": workspace, "agent": agent, "tool": tool}
+        path = at("/api/permissions/stream", **wanted)
+        return AsyncFeed(self._connection, path, None).events()
 
     async def grant(  # noqa: PLR0913 - each is a part of the answer
         self,
@@ -53,20 +88,36 @@ class AsyncPermissions(AsyncTyped):
             GrantedView, "POST", at("/api/permissions/{}/grant", request_id), body
         )
 
-    async def deny(self, request_id: str, message: str | None = None) -> AnsweredView:
-        """Refuse the call; the agent is told the message."""
-        body = body_of(DenyBody, message=message)
-        return await self._ask(
-            AnsweredView, "POST", at("/api/permissions/{}/deny", request_id), body
-        )
+    async def deny(
+        self,
+        request_id: str,
+        message: str | None = None,
+        *,
+        stop: bool | None = None,
+        content_hash: str | None = None,
+    ) -> DeniedView:
+        """Refuse the call; the agent is told the message. With `stop`, its turn is ended too."""
+        body = body_of(DenyBody, message=message, stop=stop, content_hash=content_hash)
+        return await self._ask(DeniedView, "POST", at("/api/permissions/{}/deny", request_id), body)
 
 
 class AsyncQuestions(AsyncTyped):
     """Questions of agents that wait for a person."""
 
-    async def list(self, session_id: str | None = None) -> QuestionsView:
+    async def list(
+        self,
+        session_id: str | None = None,
+        *,
+        workspace: str | None = None,
+        agent: str | None = None,
+    ) -> QuestionsView:
         """The questions that wait, the oldest first."""
-        return await self._get(QuestionsView, at("/api/questions", sessionId=session_id))
+        wanted = {"sessionId": session_id, "workspace": workspace, "agent": agent}
+        return await self._get(QuestionsView, at("/api/questions", **wanted))
+
+    async def get(self, request_id: str) -> OpenQuestion:
+        """One that waits."""
+        return await self._get(OpenQuestion, at("/api/questions/{}", request_id))
 
     async def answer(self, request_id: str, answers: Mapping[str, Given]) -> AnsweredView:
         """Answer all parts, each by its text."""

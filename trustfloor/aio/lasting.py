@@ -11,7 +11,7 @@ from httpx_sse import EventSource
 
 from trustfloor.aio.connection import AsyncConnection
 from trustfloor.errors import unreachable
-from trustfloor.heard import Heard
+from trustfloor.heard import UNNUMBERED, Heard
 
 _PAUSES_SECONDS: Final = (0.1, 0.3, 1.0, 2.0, 4.0, 8.0, 15.0)
 _LASTED_SECONDS: Final = 15.0  # a connection that held so long was a good one, though nothing came
@@ -41,8 +41,10 @@ class AsyncLasting:
             if not event.data:  # a comment or a retry time is no event
                 continue
             self._failures = 0
-            self._last = int(event.id)
-            yield Heard(self._last, event.event, orjson.loads(event.data))
+            if event.id:
+                self._last = int(event.id)
+            number = UNNUMBERED if self._last is None else self._last
+            yield Heard(number, event.event, orjson.loads(event.data))
 
 
 class AsyncFeed(AsyncLasting):

@@ -10,7 +10,7 @@ import orjson
 from httpx_sse import EventSource
 
 from trustfloor.errors import unreachable
-from trustfloor.heard import Heard
+from trustfloor.heard import UNNUMBERED, Heard
 from trustfloor.sync.connection import Connection
 
 _PAUSES_SECONDS: Final = (0.1, 0.3, 1.0, 2.0, 4.0, 8.0, 15.0)
@@ -41,8 +41,10 @@ class Lasting:
             if not event.data:  # a comment or a retry time is no event
                 continue
             self._failures = 0
-            self._last = int(event.id)
-            yield Heard(self._last, event.event, orjson.loads(event.data))
+            if event.id:
+                self._last = int(event.id)
+            number = UNNUMBERED if self._last is None else self._last
+            yield Heard(number, event.event, orjson.loads(event.data))
 
 
 class Feed(Lasting):

@@ -41,7 +41,6 @@ async def test_a_request_says_all_that_a_person_needs_and_when_it_ends() -> None
     assert request.has_hidden_characters
     assert request.content_hash == content_hash("Bash", {"command": "rm \u202ex"})
     assert world.approvals.pending() == (request,)
-    assert world.approvals.session_of(request.id) == TURN.session_id
     await world.approvals.answer(request.id, "granted", message="go on")
     assert await task == Answer("granted", RequestId(request.id), "go on")
     (resolved,) = world.sink.of(PermissionResolvedEvent)
