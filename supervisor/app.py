@@ -20,9 +20,10 @@ from supervisor.api.parts import Parts
 from supervisor.approvals.board import Board
 from supervisor.approvals.granting import Granting
 from supervisor.approvals.grants import AskedBefore, GrantBook
-from supervisor.approvals.open_requests import Sink, TurnContext
+from supervisor.approvals.open_requests import Record, Sink, TurnContext
 from supervisor.approvals.pending import Approvals
 from supervisor.approvals.questions import Questions
+from supervisor.approvals.webhook import receiver_of, secrets_of, telling
 from supervisor.captures.store import Captures
 from supervisor.errors import ConfigurationError, TurnFailed
 from supervisor.events.log import EventLog
@@ -116,7 +117,10 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
         values = _mcp_values(settings)
         vectors = settings.embeddings_key
         others = None if vectors is None else vectors.get_secret_value()
-        secrets = frozenset(each for each in (token, key, others, *_long(values)) if each)
+        receiver = receiver_of(settings.webhook_url, settings.webhook_secret)
+        secrets = frozenset(
+            each for each in (token, key, others, *secrets_of(receiver), *_long(values)) if each
+        )
         log = await stack.enter_async_context(
             EventLog(places.data / "events.db", redactor=Redactor(secrets))
         )
@@ -166,7 +170,10 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
         )
         await asyncio.to_thread(machinery.views.prune)
         board = Board()
-        approvals, questions = _people(settings, log, machinery.lanes, board)
+        await stack.enter_async_context(
+            telling(receiver, board, SystemClock(), lambda: log.redactor.apply)
+        )
+        approvals, questions = _people(settings, log, machinery.lanes, board, audit.append)
         grants, asked = GrantBook(GrantStore(database), audit.append, SystemClock()), AskedBefore()
         await grants.load()
         await asyncio.to_thread(vault_cage_available)  # looked at once, before it is asked for
@@ -398,7 +405,7 @@ class _LaneSink:
 
 
 def _people(
-    settings: Settings, log: EventLog, lanes: Lanes, board: Board
+    settings: Settings, log: EventLog, lanes: Lanes, board: Board, record: Record
 ) -> tuple[Approvals, Questions]:
     def sink_of(turn: TurnContext) -> Sink:
         return _LaneSink(lanes, turn)
@@ -409,6 +416,7 @@ def _people(
         timeout_s=settings.approval_seconds,
         was_asked=log.has_asked,
         board=board,
+        record=record,
     )
     questions = Questions(
         sink_of,
@@ -416,5 +424,6 @@ def _people(
         timeout_s=settings.question_seconds,
         was_asked=log.has_asked,
         board=board,
+        record=record,
     )
     return approvals, questions

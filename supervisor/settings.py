@@ -6,6 +6,7 @@
 import re
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from pydantic import AliasChoices, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -93,6 +94,10 @@ class Settings(BaseSettings):
         (), validation_alias=_named("mcp_variables")
     )
     """Variables of our environment that MCP servers' entries may refer to (comma-separated)."""
+    webhook_url: str | None = Field(None, validation_alias=_named("webhook_url"))
+    """Who is told of what waits for people; https, or http on this machine."""
+    webhook_secret: SecretStr | None = Field(None, validation_alias=_named("webhook_secret"))
+    """What these messages are signed with: `whsec_` and base64 of 24 to 64 bytes."""
     log_format: Literal["human", "json"] = Field("human", validation_alias=_named("log_format"))
 
     @field_validator("vault", mode="after")
@@ -117,6 +122,19 @@ class Settings(BaseSettings):
             raise ValueError("this is no address that begins with http:// or https://")
         if url is not None and "@" in url:
             raise ValueError("no name and no password in an address: see embeddings_key")
+        return url
+
+    @field_validator("webhook_url", mode="after")
+    @classmethod
+    def _private_on_its_way(cls, url: str | None) -> str | None:
+        if url is None:
+            return None
+        parts = urlsplit(url)
+        on_this_machine = parts.hostname in {"localhost", "127.0.0.1", "::1"}
+        if parts.scheme != "https" and not (parts.scheme == "http" and on_this_machine):
+            raise ValueError("an https:// address is expected, or http:// on this machine")
+        if not parts.hostname or parts.username is not None:
+            raise ValueError("a host is expected, and no name and no password before it")
         return url
 
     @field_validator("allowed_hosts", mode="before")

@@ -44,14 +44,16 @@ SuggestionId = Annotated[str, Field(max_length=64)]
 
 
 class GrantBody(Body):
-    """A permission is given; `contentHash`, if sent, must be that of the request shown.
+    """A permission is given. `contentHash` is that of the request shown, and has to be sent.
 
     `scope` is `once` unless a suggestion or a pattern is given, and then `session`. `suggestion` is
     the id of one of the request's suggestions, or a list of them. `pattern` is an own one, of
     `kind`, or of the kind that the call needs. `expiresIn` are seconds.
     """
 
-    model_config = for_example(scope="session", pattern="Projects/garden/**/*", expiresIn=3600)
+    model_config = for_example(
+        contentHash="0" * 64, scope="session", pattern="Projects/garden/**/*", expiresIn=3600
+    )
 
     content_hash: str | None = None
     scope: GrantScope | None = None

@@ -108,7 +108,7 @@ async def grant(
 ) -> GrantedView:
     """Let the call run exactly as it was shown, and others like it, if you say so.
 
-    With `contentHash`, only if that is the hash of what waits: it is what the person saw. What is
+    `contentHash` has to be the hash of what waits: it is what the person saw. What is
     granted beyond the call counts at its trust level only, and never what the deny list,
     self-protection or the level forbid. For an agent in all its sessions (`agent`) it takes the
     scope `admin`.
@@ -148,7 +148,7 @@ async def deny(
     caller.require(Scope.APPROVE)
     require_seen(supervisor.board, caller, request_id)
     request = await supervisor.approvals.find(request_id, said.content_hash)
-    await supervisor.approvals.answer(request_id, "denied", message=said.message)
+    await supervisor.approvals.answer(request_id, "denied", message=said.message, by=caller.name)
     stopped = said.stop and await supervisor.conversations.abort(
         request.turn.session_id, _stopped_by(said.message)
     )

@@ -61,7 +61,7 @@ async def answer(
     """Answer all of the question's parts; the first answer counts."""
     caller.require(Scope.APPROVE)
     require_seen(supervisor.board, caller, request_id)
-    await supervisor.questions.answer(request_id, body.answers)
+    await supervisor.questions.answer(request_id, body.answers, caller.name)
     return AnsweredView(id=request_id, decision="answered")
 
 
@@ -73,5 +73,5 @@ async def decline(
     caller.require(Scope.APPROVE)
     require_seen(supervisor.board, caller, request_id)
     message = (body or DeclineBody()).message
-    await supervisor.questions.decline(request_id, message)
+    await supervisor.questions.decline(request_id, message, caller.name)
     return AnsweredView(id=request_id, decision="declined")

@@ -45,14 +45,18 @@ class Filter:
     def lets(self, request: Posted) -> bool:
         """Whether a request is wanted."""
         turn, asked = request.turn, request.asked
-        sub_agent = getattr(asked, "agent_name", None)
+        sub_agent: str | None = getattr(asked, "agent_name", None)
         tool = getattr(asked, "tool_name", "AskUserQuestion")
         return (
             self.session_id in (None, turn.session_id)
             and self.workspace in (None, turn.workspace)
-            and (self.agent is None or self.agent in (turn.agent, sub_agent))
+            and (self.agent is None or self.agent == turn.agent or self._is_kind(sub_agent))
             and self.tool in (None, tool)
         )
+
+    def _is_kind(self, sub_agent: str | None) -> bool:
+        """A sub-agent is called by its kind and its id: `kind (id)`."""
+        return sub_agent is not None and self.agent in (sub_agent, sub_agent.rpartition(" (")[0])
 
 
 def wanted(caller: Caller, only: Filter) -> Callable[[Posted], bool]:

@@ -11,16 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from supervisor.approvals.confusables import OTHERS, SIGNS, TWINS
+
 _OPEN, _CLOSE = "⟨", "⟩"
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 _BLANK_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Characters of other categories that show nothing."""
 _VARIATION_SELECTORS = re.compile("[\u180b-\u180d\ufe00-\ufe0f\U000e0100-\U000e01ef]")
-_LOOK_ALIKE_SIGNS = frozenset("\u2010\u2011\u2012\u2212\u2215\u2044\ua789\u02d0\u2236\u01c3")
-"""Signs that pass for ASCII ones and that compatibility normalisation leaves alone."""
 _LOOK_ALIKE_SCRIPTS = ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "GEORGIAN")
-_LATIN_TWINS = frozenset("аАВсСеЕНіІјЈкКМоОрРѕЅТхХуУԁԛԝһҺӏαΑΒΕΖΗΙΚΜΝοΟρΡΤΥυΧνօսոցһ")
-"""Letters of other scripts that look like Latin ones: a word of nothing else is suspicious too."""
+_LIGATURES = frozenset({"Ll", "Lt", "Lu", "Nl"})
+"""Categories whose compatibility forms are letters that a word can be made of: `ﬁ`, `ⅱ`."""
 _WORD = re.compile(r"\w+")
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f]")
@@ -52,6 +52,14 @@ def display_input(input: Mapping[str, Any]) -> Display:
     return Display(made.text, hidden or made.has_hidden_characters)
 
 
+def display_call(tool: str, input: Mapping[str, Any]) -> Display:
+    """The input, and the tool's name in front of it where that can't be trusted to the eye."""
+    name, shown = make_visible(tool), display_input(input)
+    if not name.has_hidden_characters:
+        return shown
+    return Display(f"the tool's name: {name.text}\n{shown.text}", has_hidden_characters=True)
+
+
 def make_visible(text: str) -> Display:
     """One line with every character that deceives the eye replaced by its name."""
     return _visible(text, kept="")
@@ -62,11 +70,17 @@ def _visible(text: str, *, kept: str) -> Display:
     odd = {c for c in set(text) if not " " <= c <= "~"} - set(kept)
     if not odd:
         return Display(text, has_hidden_characters=False)
+    apart: set[str] = set()
+    if not unicodedata.is_normalized("NFC", text):
+        # Composed or not, it looks the same: then what could be composed is named.
+        apart = {c for c in odd if _composes(c)}
     harmless = {ord("\t"): f"{_OPEN}TAB{_CLOSE}", ord(_OPEN): _named(_OPEN)}
-    deceiving = {ord(c): _named(c) for c in odd if ord(c) not in harmless and _deceives(c)}
+    deceiving = {
+        ord(c): _named(c) for c in odd if ord(c) not in harmless and (c in apart or _deceives(c))
+    }
     hidden = bool(deceiving)
     names = harmless | deceiving
-    look_alikes = {c for c in odd if unicodedata.name(c, "").startswith(_LOOK_ALIKE_SCRIPTS)}
+    look_alikes = {c for c in odd if _is_look_alike(c)}
     if not look_alikes:
         return Display(text.translate(names), hidden)
     in_words = names | {ord(c): _named(c) for c in look_alikes}
@@ -87,20 +101,32 @@ def _named(c: str) -> str:
 
 
 def _deceives(c: str) -> bool:
-    if unicodedata.category(c) in _HIDDEN_CATEGORIES or c in _BLANK_LETTERS:
+    category = unicodedata.category(c)
+    if category in _HIDDEN_CATEGORIES or c in _BLANK_LETTERS or c in SIGNS:
         return True
-    if c in _LOOK_ALIKE_SIGNS or _VARIATION_SELECTORS.match(c):
+    if _VARIATION_SELECTORS.match(c) or unicodedata.decomposition(c).startswith("<font>"):
         return True
+    if unicodedata.normalize("NFC", c) != c:
+        return True  # another character, which looks the same, is the one that should stand here
     plain = unicodedata.normalize("NFKC", c)
-    return len(plain) == 1 and plain.isascii()
+    return plain.isascii() and (len(plain) == 1 or category in _LIGATURES or plain == "..")
+
+
+def _composes(c: str) -> bool:
+    return unicodedata.category(c).startswith("M") or "\u1100" <= c <= "\u11ff"
+
+
+def _is_look_alike(c: str) -> bool:
+    scripts = unicodedata.name(c, "").startswith(_LOOK_ALIKE_SCRIPTS)
+    return scripts or c in TWINS or c in OTHERS
 
 
 def _is_mixed(word: str, look_alikes: set[str]) -> bool:
-    """Whether a word has letters of a look-alike script beside Latin ones, or as Latin ones."""
-    letters = set(word)
-    return (
-        any(c.isascii() and c.isalpha() for c in letters) or letters & look_alikes <= _LATIN_TWINS
-    )
+    """Whether a word has letters that look like Latin ones beside such, or of nothing else."""
+    letters = {c for c in word if c.isalpha()}
+    if any(c.isascii() and c.isalpha() for c in word):
+        return True
+    return letters <= TWINS if letters & look_alikes else False
 
 
 def _has_escaped_control(value: object) -> bool:

@@ -7,7 +7,7 @@ from supervisor.approvals.given import MOST_AT_ONCE
 from supervisor.approvals.grants import LONGEST_GRANT_SECONDS, GrantBook, moment, new_grant_id
 from supervisor.approvals.offer import BETRAYS
 from supervisor.approvals.open_requests import Beyond, Open
-from supervisor.approvals.pending import ONCE, Approvals, Said, Waiting
+from supervisor.approvals.pending import Approvals, Said, Waiting
 from supervisor.errors import InvalidRequest, TrustfloorError
 from supervisor.events.schema import GivenGrant
 from supervisor.policy.own_pattern import problem_of, usual_kind
@@ -20,7 +20,8 @@ class Yes:
     """What a person grants. `suggestions` are ids of the request's; `pattern` is their own.
 
     `kind` is the own pattern's, None for the kind that the call needs. `expires_in` in seconds,
-    None for no end but the session's (or the agent's). `given_by` says who they are.
+    None for no end but the session's (or the agent's). `given_by` says who they are, and
+    `content_hash` which call they saw.
     """
 
     given_by: str
@@ -56,16 +57,24 @@ class Granting:
         """
         request = await self._approvals.find(request_id, yes.content_hash)
         chosen = _chosen(request, yes)
+        if yes.content_hash is None:
+            raise InvalidRequest(
+                "a yes names the call that was shown",
+                where="contentHash",
+                remedy="send the request's `contentHash` along",
+            )
         if not chosen:
-            self._approvals.settle(request, ONCE)
+            self._approvals.settle(
+                request, Said("granted", None, Beyond(GrantScope.ONCE), yes.given_by)
+            )
             return Granted()
         rows = self._rows(request, yes, chosen)
         beyond = Beyond(yes.scope, tuple(_given(row) for row in rows))
-        said = Said("granted", beyond=beyond)
+        said = Said("granted", beyond=beyond, by=yes.given_by)
         await self._book.give(
             rows, request.turn.turn_id, lambda: self._approvals.settle(request, said)
         )
-        return Granted(rows, await self._settle_others(request, yes.scope, rows))
+        return Granted(rows, await self._settle_others(request, yes, rows))
 
     def _rows(
         self, request: Open[Waiting, Said], yes: Yes, chosen: Sequence[tuple[GrantKind, str]]
@@ -91,20 +100,20 @@ class Granting:
         )
 
     async def _settle_others(
-        self, answered: Open[Waiting, Said], scope: GrantScope, rows: Sequence[GrantRow]
+        self, answered: Open[Waiting, Said], yes: Yes, rows: Sequence[GrantRow]
     ) -> tuple[str, ...]:
         """Answer what waits and would not be asked any more: the calls are judged anew."""
         session_id, agent = answered.turn.session_id, answered.turn.agent
-        of_agent = scope is GrantScope.AGENT
+        of_agent = yes.scope is GrantScope.AGENT
         also: list[str] = []
         for each in self._approvals.waiting(None if of_agent else session_id):
             concerned = each.turn.agent == agent if of_agent else True
             if not concerned or each.id == answered.id:
                 continue
             if await each.subject.offer.is_covered():
-                by = Beyond(scope, covered_by=tuple(row.id for row in rows))
+                beyond = Beyond(yes.scope, covered_by=tuple(row.id for row in rows))
                 try:
-                    self._approvals.settle(each, Said("granted", beyond=by))
+                    self._approvals.settle(each, Said("granted", None, beyond, yes.given_by))
                 except TrustfloorError:
                     continue  # somebody, or its time, was faster
                 also.append(each.id)

@@ -3,12 +3,13 @@
 import asyncio
 import uuid
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from supervisor.approvals.display import make_visible
+from supervisor.approvals.open_requests import Record
 from supervisor.clock import Clock
 from supervisor.errors import InvalidRequest
 from supervisor.ids import SessionId, TurnId
@@ -24,9 +25,6 @@ MOST_ASKED: Final = 200
 MOST_SESSIONS: Final = 500
 """Sessions whose requests are remembered, those that asked last."""
 LONGEST_GRANT_SECONDS: Final = 366 * 24 * 3600.0
-
-Record = Callable[[str, SessionId | None, TurnId | None, Mapping[str, Any]], Awaitable[object]]
-"""Appends to the audit log: kind, session, turn, body."""
 
 
 class GrantBook:

@@ -3,10 +3,10 @@
 import asyncio
 import contextlib
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from supervisor.approvals.board import REMEMBERED, Board, TurnContext
 from supervisor.errors import AlreadyAnswered, NotFound, RequestVoid, TrustfloorError
@@ -20,6 +20,9 @@ MOST_OPEN = 500
 """Requests of one kind that are open at once, over all sessions."""
 MOST_OF_A_SESSION = 100
 """Requests of one kind that one session has open at once: no session takes all of them."""
+
+Record = Callable[[str, SessionId | None, TurnId | None, Mapping[str, Any]], Awaitable[object]]
+"""Appends to the audit log: kind, session, turn, body."""
 
 WasAsked = Callable[[str], Awaitable[bool]]
 """Whether a request of this id was ever put to a person; the app reads it from the event log."""
@@ -48,6 +51,11 @@ class Word(Protocol):
         ...
 
     @property
+    def by(self) -> str | None:
+        """Who they are; a name that isn't secret."""
+        ...
+
+    @property
     def beyond(self) -> "Beyond | None":
         """What they granted beyond the request itself."""
         ...
@@ -67,6 +75,10 @@ class Sink(Protocol):
 
 Sinks = Callable[[TurnContext], Sink]
 """Gives the sink of a turn."""
+
+
+async def nothing_recorded(*_: object) -> None:
+    """Where there is no audit log."""
 
 
 class End(StrEnum):
@@ -100,7 +112,8 @@ class OpenRequests(Generic[S, A]):
     """All open requests of one kind. Used from one event loop; every change is one step of it.
 
     A request stays open for `timeout_s` seconds; `capacity` are open at most, `of_session` of one
-    session. Each is on the `board` as long as it is open.
+    session. Each is on the `board` as long as it is open; how it ended is recorded in the audit
+    log before anybody acts on it.
     """
 
     def __init__(  # noqa: PLR0913  (all that bounds it, and where it is told)
@@ -112,11 +125,13 @@ class OpenRequests(Generic[S, A]):
         of_session: int = MOST_OF_A_SESSION,
         was_asked: WasAsked | None = None,
         board: Board | None = None,
+        record: Record = nothing_recorded,
     ) -> None:
         self.timeout_s = timeout_s
         self._sinks = sinks
         self._board = Board() if board is None else board
         self._of_session = of_session
+        self._record = record
         self._open: dict[str, Open[S, A]] = {}
         self._ended: OrderedDict[str, End] = OrderedDict()
         self._capacity = capacity
@@ -149,7 +164,11 @@ class OpenRequests(Generic[S, A]):
             raise
         finally:
             self._discard(request)
-        await sink.emit(_resolved(request.id, outcome))
+        resolved = _resolved(request.id, outcome)
+        # Before it takes effect; where it can't be written down, it takes none.
+        body = {"request": request.id, "asked": asked.type, **_told(resolved)}
+        await self._record("answer", turn.session_id, turn.turn_id, body)
+        await sink.emit(resolved)
         return outcome
 
     async def _wait(self, request: Open[S, A]) -> Outcome[A]:
@@ -204,6 +223,11 @@ class OpenRequests(Generic[S, A]):
             self._ended.popitem(last=False)
 
 
+def _told(resolved: PermissionResolvedEvent) -> dict[str, Any]:
+    scope = None if resolved.scope is None else resolved.scope.value
+    return {"decision": resolved.decision, "by": resolved.by, "scope": scope}
+
+
 def _closed(request_id: str, ended: End | None) -> TrustfloorError:
     """Why a request can't be answered; None: nobody remembers how it ended."""
     if ended is End.ANSWERED:
@@ -222,6 +246,7 @@ def _resolved(request_id: RequestId, outcome: Outcome[A]) -> PermissionResolvedE
             id=request_id,
             decision=word.decision,
             message=word.message,
+            by=word.by,
             scope=None if beyond is None else beyond.scope,
             grants=() if beyond is None else beyond.grants,
             covered_by=() if beyond is None else beyond.covered_by,

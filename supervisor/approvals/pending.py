@@ -5,10 +5,10 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from supervisor.approvals.board import Board
-from supervisor.approvals.display import display_input
+from supervisor.approvals.display import display_call
 from supervisor.approvals.offer import BETRAYS, NOTHING, Offer
 from supervisor.approvals.open_requests import (
     MOST_OPEN,
@@ -17,13 +17,15 @@ from supervisor.approvals.open_requests import (
     Open,
     OpenRequests,
     Outcome,
+    Record,
     Sinks,
     TurnContext,
     WasAsked,
+    nothing_recorded,
 )
 from supervisor.clock import Clock
 from supervisor.errors import InvalidRequest
-from supervisor.events.schema import PermissionRequestEvent
+from supervisor.events.schema import FoundEffect, PermissionRequestEvent
 from supervisor.events.size import is_light
 from supervisor.ids import RequestId, SessionId, TurnId, new_request_id
 from supervisor.policy.call import ToolCall
@@ -38,6 +40,9 @@ RENDERED_AT_ONCE = 2
 """Large inputs, over all turns; more wait."""
 LONGEST_MESSAGE = 2_000
 """Characters of a person's message to the agent."""
+
+Effects = tuple[tuple[FoundEffect, ...], int]
+NO_EFFECTS: Final[Effects] = ((), 0)
 
 Decision = Literal["granted", "denied", "timed_out", "void", "server_overloaded"]
 
@@ -58,6 +63,7 @@ class Said:
     decision: Literal["granted", "denied"]
     message: str | None = None
     beyond: Beyond | None = None
+    by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +72,6 @@ class Waiting:
 
     event: PermissionRequestEvent
     offer: Offer = NOTHING
-
-
-ONCE = Said("granted", beyond=Beyond(GrantScope.ONCE))
-"""The call, and nothing besides."""
 
 
 def content_hash(tool: str, input: Mapping[str, Any]) -> str:
@@ -94,10 +96,16 @@ class Approvals:
         capacity: int = MOST_OPEN,
         was_asked: WasAsked | None = None,
         board: Board | None = None,
+        record: Record = nothing_recorded,
     ) -> None:
         self.clock = clock
         self._requests: OpenRequests[Waiting, Said] = OpenRequests(
-            sinks, timeout_s=timeout_s, capacity=capacity, was_asked=was_asked, board=board
+            sinks,
+            timeout_s=timeout_s,
+            capacity=capacity,
+            was_asked=was_asked,
+            board=board,
+            record=record,
         )
         self._rendering = asyncio.Semaphore(RENDERED_AT_ONCE)
 
@@ -119,13 +127,17 @@ class Approvals:
         permission_type: str,
         *,
         offer: Offer = NOTHING,
+        effects: Effects = NO_EFFECTS,
     ) -> Answer:
         """Put the call to a person and wait for the answer, which is always one of `Answer`'s.
 
+        `effects` are what the call would do, and how many more there are than are told.
         Cancelled, it voids the request. Both the request and what became of it are events.
         """
         event = await self._rendered(call, rule, reason, permission_type)
-        event = event.model_copy(update=offer.told())
+        found, more = effects
+        told = {**offer.told(), "effects": found, "more_effects": more}
+        event = event.model_copy(update=told)
         request_id = RequestId(event.id)
         outcome = await self._requests.ask(request_id, turn, event, Waiting(event, offer))
         return Answer("server_overloaded") if outcome is None else _answer(request_id, outcome)
@@ -137,8 +149,9 @@ class Approvals:
         *,
         message: str | None = None,
         content_hash: str | None = None,
+        by: str | None = None,
     ) -> None:
-        """A person's answer. The first wins.
+        """A person's answer; `by` is who they are. The first wins.
 
         `content_hash`, if given, must be that of the request: the person saw this call and no
         other. Raises AlreadyAnswered, RequestVoid, NotFound or InvalidRequest.
@@ -151,7 +164,7 @@ class Approvals:
         if message and request.subject.offer.betrays(message, "a person's answer"):
             raise InvalidRequest(BETRAYS, where="message")
         beyond = Beyond(GrantScope.ONCE) if decision == "granted" else None
-        self._requests.answer(request, Said(decision, message, beyond))
+        self._requests.answer(request, Said(decision, message, beyond, by))
 
     async def find(self, request_id: str, content_hash: str | None = None) -> Open[Waiting, Said]:
         """The open request of this id, whose call has this hash, if one is given.
@@ -194,7 +207,7 @@ class Approvals:
     def _event(
         self, call: ToolCall, rule: str, reason: str, permission_type: str
     ) -> PermissionRequestEvent:
-        shown = display_input(call.input)
+        shown = display_call(call.tool, call.input)
         now = self.clock.now()
         server = server_of(call.tool)
         path = call.input.get("file_path", call.input.get("notebook_path"))

@@ -5,19 +5,22 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from supervisor.approvals.board import Board, Posted
+from supervisor.approvals.display import make_visible
 from supervisor.approvals.given import Given
 from supervisor.approvals.offer import BETRAYS, Betrays, nothing_betrayed
 from supervisor.approvals.open_requests import (
     MOST_OPEN,
     End,
     OpenRequests,
+    Record,
     Sinks,
     TurnContext,
     WasAsked,
+    nothing_recorded,
 )
 from supervisor.clock import Clock
 from supervisor.errors import InvalidRequest
-from supervisor.events.schema import UserQuestionEvent
+from supervisor.events.schema import ShownOption, ShownQuestion, UserQuestionEvent
 from supervisor.ids import RequestId, SessionId, TurnId, new_request_id
 
 LONGEST_FREE_TEXT = 10_000
@@ -50,6 +53,7 @@ class _Said:
 
     answers: Mapping[str, str] | None
     message: str | None = None
+    by: str | None = None
 
     @property
     def decision(self) -> Literal["granted", "denied"]:
@@ -96,6 +100,36 @@ def _read_question(raw: object, where: str) -> Question:
     )
 
 
+def shown_questions(raw: Sequence[Mapping[str, Any]]) -> tuple[tuple[ShownQuestion, ...], bool]:
+    """The questions to be looked at, and whether something in them would have stayed unseen."""
+    hidden = False
+
+    def shown(text: object) -> str | None:
+        nonlocal hidden
+        if not isinstance(text, str):
+            return None
+        lines = [make_visible(line) for line in text.split("\n")]
+        hidden = hidden or any(line.has_hidden_characters for line in lines)
+        return "\n".join(line.text for line in lines)
+
+    def option(each: object) -> ShownOption:
+        label, described = each, None
+        if isinstance(each, Mapping):
+            label, described = each.get("label"), each.get("description")
+        return ShownOption(label=shown(label) or "", description=shown(described))
+
+    made = tuple(
+        ShownQuestion(
+            question=shown(each["question"]) or "",
+            header=shown(each.get("header")),
+            options=tuple(option(option_) for option_ in each.get("options", ())),
+            multi_select=each.get("multiSelect") is True,
+        )
+        for each in raw
+    )
+    return made, hidden
+
+
 def check_answers(questions: Sequence[Question], given: Mapping[str, Given]) -> Mapping[str, str]:
     """The answers in the tool's form. Raises InvalidRequest for what wasn't offered or is missing.
 
@@ -115,6 +149,8 @@ def _check_one(question: Question, given: Given | None) -> str:
         raise InvalidRequest("this question has no answer yet", where=where)
     if len(parts) > 1 and not question.several:
         raise InvalidRequest("this question takes one answer", where=where)
+    if any(part in parts[:at] for at, part in enumerate(parts)):
+        raise InvalidRequest("an answer is given twice", where=where)
     return ", ".join(_check_part(question, part, where) for part in parts)
 
 
@@ -150,10 +186,16 @@ class Questions:
         capacity: int = MOST_OPEN,
         was_asked: WasAsked | None = None,
         board: Board | None = None,
+        record: Record = nothing_recorded,
     ) -> None:
         self._clock = clock
         self._requests: OpenRequests[_Asked, _Said] = OpenRequests(
-            sinks, timeout_s=timeout_s, capacity=capacity, was_asked=was_asked, board=board
+            sinks,
+            timeout_s=timeout_s,
+            capacity=capacity,
+            was_asked=was_asked,
+            board=board,
+            record=record,
         )
 
     async def ask(
@@ -162,20 +204,27 @@ class Questions:
         tool_use_id: str,
         input: Mapping[str, Any],
         betrays: Betrays = nothing_betrayed,
+        agent: str | None = None,
     ) -> Replies:
         """Put the questions to a person and wait. Cancelled, it voids them.
 
-        `betrays` looks into what the person says.
+        `betrays` looks into what the person says; `agent` is the sub-agent that asks, if one does.
         """
         try:
             questions = read_questions(input)
         except InvalidRequest as error:
             return Replies(None, reason=f"the questions can't be asked: {error.message}")
+        now = self._clock.now()
+        shown, hidden = shown_questions(input["questions"])
         event = UserQuestionEvent(
             request_id=new_request_id(),
             tool_use_id=tool_use_id,
+            agent_name=agent,
             questions=tuple(input["questions"]),
-            expires_at=self._clock.now() + self._requests.timeout_s,
+            shown=shown,
+            has_hidden_characters=hidden,
+            asked_at=now,
+            expires_at=now + self._requests.timeout_s,
         )
         request_id = RequestId(event.request_id)
         outcome = await self._requests.ask(
@@ -194,8 +243,10 @@ class Questions:
         """The open question of this id. Raises AlreadyAnswered, RequestVoid or NotFound."""
         return await self._requests.find(request_id)
 
-    async def answer(self, request_id: str, answers: Mapping[str, Given]) -> None:
-        """A person's answers to all questions of a request. The first wins.
+    async def answer(
+        self, request_id: str, answers: Mapping[str, Given], by: str | None = None
+    ) -> None:
+        """A person's answers to all questions of a request; `by` is who they are. The first wins.
 
         Raises AlreadyAnswered, RequestVoid, NotFound, or InvalidRequest, which leaves it open.
         """
@@ -203,9 +254,11 @@ class Questions:
         checked = check_answers(request.subject.questions, answers)
         for said in checked.values():
             _refuse_betrayal(request.subject, said, "answers")
-        self._requests.answer(request, _Said(checked))
+        self._requests.answer(request, _Said(checked, by=by))
 
-    async def decline(self, request_id: str, message: str | None = None) -> None:
+    async def decline(
+        self, request_id: str, message: str | None = None, by: str | None = None
+    ) -> None:
         """Nobody will answer; the agent is told so, with the message as the reason.
 
         The first word wins. Raises AlreadyAnswered, RequestVoid, NotFound or InvalidRequest.
@@ -216,7 +269,7 @@ class Questions:
                 f"a message has at most {LONGEST_FREE_TEXT} characters", where="message"
             )
         _refuse_betrayal(request.subject, message or "", "message")
-        self._requests.answer(request, _Said(None, message))
+        self._requests.answer(request, _Said(None, message, by))
 
     def pending(self, session_id: SessionId | None = None) -> tuple[UserQuestionEvent, ...]:
         """The open questions, oldest first; of one session, if given."""

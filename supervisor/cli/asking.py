@@ -1,12 +1,13 @@
 """Asks the person in front of the terminal what the supervisor asks: permissions and questions."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from supervisor.cli.client import Client, Heard, Refused
 from supervisor.cli.granting import chosen, suggestion_lines
 from supervisor.cli.keyboard import Keyboard
+from supervisor.cli.neutral import one_line
 from supervisor.cli.render import Screen
 
 Reply = str | dict[str, str]
@@ -18,33 +19,54 @@ DENIES_ALL = "the client denies whatever needs permission (--approve deny)"
 
 _INPUT_ENDED = "the input ended before somebody answered"
 _OWN_WORDS = "other"
+_INVALID = 422
+
+
+def _silent() -> None:
+    pass
+
+
+class InputEnded(Exception):
+    """Whoever was asked is gone; what they were asked stays open for others."""
 
 
 class Asker:
     """Answers requests, one after another, by what the person types; without one it refuses.
 
-    `keyboard` is None where nobody is to be asked, and `why` is what the agent is told then.
+    `keyboard` is None where nobody is to be asked, and `why` is what the agent is told then. Where
+    the input ends, what is asked is refused, or, with `leaves`, InputEnded is raised.
     """
 
     def __init__(
-        self, client: Client, screen: Screen, keyboard: Keyboard | None, why: str = NOBODY_HERE
+        self,
+        client: Client,
+        screen: Screen,
+        keyboard: Keyboard | None,
+        why: str = NOBODY_HERE,
+        *,
+        leaves: bool = False,
     ) -> None:
+        self._leaves = leaves
         self._client = client
         self._screen = screen
         self._keyboard = keyboard
         self._why = why
         self._turn = asyncio.Lock()
 
-    async def permission(self, heard: Heard) -> None:
-        """Have a permission request answered."""
+    async def permission(self, heard: Heard, introduce: Callable[[], None] = _silent) -> None:
+        """Have a permission request answered; it is introduced when its turn has come."""
         async with self._turn:
+            introduce()
             self._screen.show(heard)
-            verdict, body = await self._decide(heard.data)
-            await self._send_verdict(heard.data, verdict, body)
+            while True:
+                verdict, body = await self._decide(heard.data)
+                if await self._send_verdict(heard.data, verdict, body):
+                    return
 
-    async def question(self, heard: Heard) -> None:
+    async def question(self, heard: Heard, introduce: Callable[[], None] = _silent) -> None:
         """Have the agent's questions answered; a refused answer is asked for again."""
         async with self._turn:
+            introduce()
             self._screen.show(heard)
             if self._keyboard is None:
                 self._tell_how_to_answer(heard.data)
@@ -58,54 +80,61 @@ class Asker:
         for question in request["questions"]:
             labels = [str(option.get("label")) for option in question.get("options", ())]
             self._screen.line(
-                f"? {question['question']}" + (f" ({' / '.join(labels)})" if labels else ""),
+                "? "
+                + one_line(question["question"] + (f" ({' / '.join(labels)})" if labels else "")),
                 "bold yellow",
             )
         self._screen.line(
-            "the question is declined here; to answer such a one, use a terminal or --approve ask,"
-            f" or another client: POST /api/questions/{request['requestId']}/answer",
+            "the question is declined here; to answer such a one, use a terminal or --approve ask",
             "yellow",
         )
 
     async def _decide(self, request: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """`grant` or `deny`, and what is said with it."""
-        if self._keyboard is None:
+        keyboard = self._keyboard
+        if keyboard is None:
             return "deny", {"message": self._why}
         suggested = request.get("suggestedGrants") or []
-        if suggested:
-            self._screen.line("to be asked less, grant for this session:")
-            for line in suggestion_lines(suggested):
-                self._screen.line(line)
-        self._keyboard.forget()
+        self._offer(suggested)
+        keyboard.forget()
+        numbers = ", or numbers for the session" if suggested else ""
         while True:
-            numbers = ", or numbers for the session" if suggested else ""
-            said = await self._prompt(self._keyboard, f"allow this? [y/N{numbers}] ")
+            said = await self._prompt(keyboard, f"allow this? [y/N{numbers}] ")
             if said is None:
                 return "deny", {"message": _INPUT_ENDED}
-            if said.strip().lower() in {"y", "yes"}:
-                return "grant", {}
-            if said.strip().lower() in {"?", "h", "help"}:
+            word = said.strip().lower()
+            if word in {"?", "h", "help"}:
                 self._explain(with_numbers=bool(suggested))
-                continue
-            ids = chosen(said, suggested)
-            if ids:
-                return "grant", {"scope": "session", "suggestion": ids}
-            if ids is None:
-                break
-            # Who types a number means to grant something: that is no "no".
-            self._screen.line(
-                "that is none of the choices"
-                if suggested
-                else "nothing can be granted beyond this call: y allows it this once, n denies it",
-                "yellow",
-            )
-        told = await self._prompt(self._keyboard, "what shall the agent be told? (may be empty) ")
-        return "deny", {"message": told} if told else {}
+            elif word in {"p", "pattern"} and suggested:
+                if pattern := await self._prompt(keyboard, "what may be done in this session? "):
+                    return "grant", {"scope": "session", "pattern": pattern.strip()}
+            elif (meant := _meant(word, suggested)) is not None:
+                return meant
+            elif chosen(said, suggested) is None:
+                message = "what shall the agent be told? (may be empty) "
+                told = await self._prompt(keyboard, message)
+                return "deny", {"message": told} if told else {}
+            else:
+                # Who types a number means to grant something: that is no "no".
+                self._screen.line(
+                    "that is none of the choices"
+                    if suggested
+                    else "nothing can be granted beyond this call: y allows it this once, n denies",
+                    "yellow",
+                )
+
+    def _offer(self, suggested: Sequence[Mapping[str, Any]]) -> None:
+        if suggested:
+            self._screen.line("to be asked less, grant for this session:")
+        for line in suggestion_lines(suggested):
+            self._screen.line(one_line(line))
 
     def _explain(self, *, with_numbers: bool) -> None:
         self._screen.line("y      allow this call, exactly as it is shown, once", "dim")
         if with_numbers:
             self._screen.line("1 2 …  allow it, and what these lines say for the session", "dim")
+            self._screen.line("p      allow it, and for the session a pattern of your own", "dim")
+        self._screen.line("s      deny it, and stop the turn", "dim")
         self._screen.line("else   deny it; you may tell the agent why", "dim")
 
     async def _prompt(self, keyboard: Keyboard, text: str) -> str | None:
@@ -114,23 +143,29 @@ class Asker:
         said = await keyboard.line()
         if said is not None:
             self._screen.answered()
+        elif self._leaves:
+            raise InputEnded
         return said
 
     async def _send_verdict(
         self, request: Mapping[str, Any], verdict: str, body: Mapping[str, Any]
-    ) -> None:
-        shown = {"contentHash": request["contentHash"]} if verdict == "grant" else {}
+    ) -> bool:
+        """Whether that was all; False: it was refused, and may be tried otherwise."""
+        shown = {"contentHash": request["contentHash"]}
         try:
             await self._client.post(
                 f"/api/permissions/{request['id']}/{verdict}", {**shown, **body}
             )
         except Refused as refusal:
             self._screen.failure(refusal.message, refusal.where, refusal.remedy)
+            return self._keyboard is None or refusal.problem.get("status") != _INVALID
+        return True
 
     async def _answer(self, keyboard: Keyboard, request: Mapping[str, Any]) -> bool:
         answers: dict[str, Reply | list[Reply]] = {}
-        for question in request["questions"]:
-            said = await self._one(keyboard, question)
+        seen = request.get("shown") or request["questions"]
+        for question, shown in zip(request["questions"], seen, strict=True):
+            said = await self._one(keyboard, question, shown)
             if said is None:
                 await self._decline(request, _INPUT_ENDED)
                 return True
@@ -141,7 +176,7 @@ class Asker:
             )
         except Refused as refusal:
             self._screen.failure(refusal.message, refusal.where, refusal.remedy)
-            return refusal.problem.get("status") != 422  # noqa: PLR2004 - worth another try
+            return refusal.problem.get("status") != _INVALID  # else it is worth another try
         return True
 
     async def _decline(self, request: Mapping[str, Any], message: str) -> None:
@@ -152,18 +187,17 @@ class Asker:
             self._screen.failure(refusal.message, refusal.where, refusal.remedy)
 
     async def _one(
-        self, keyboard: Keyboard, question: Mapping[str, Any]
+        self, keyboard: Keyboard, question: Mapping[str, Any], shown: Mapping[str, Any]
     ) -> Reply | list[Reply] | None:
         options = [str(option["label"]) for option in question.get("options", ())]
         several = bool(question.get("multiSelect"))
-        self._screen.line(f"? {question['question']}", "bold yellow")
+        self._screen.line(f"? {one_line(shown['question'])}", "bold yellow")
         if not options:
             return await self._own_words(keyboard)
-        for number, option in enumerate(question["options"], start=1):
+        for number, option in enumerate(shown["options"], start=1):
             described = option.get("description")
-            self._screen.line(
-                f"  {number}. {option['label']}" + (f": {described}" if described else "")
-            )
+            said = f"{option['label']}: {described}" if described else str(option["label"])
+            self._screen.line(f"  {number}. {one_line(said)}")
         self._screen.line(f"  {len(options) + 1}. {_OWN_WORDS}: say it in your own words")
         while True:
             said = await self._prompt(
@@ -190,6 +224,16 @@ class Asker:
                 return None
             if said.strip():
                 return {"other": said}
+
+
+def _meant(word: str, suggested: Sequence[Mapping[str, Any]]) -> tuple[str, dict[str, Any]] | None:
+    """A verdict that one word says; None if it says none."""
+    if word in {"y", "yes"}:
+        return "grant", {}
+    if word in {"s", "stop"}:
+        return "deny", {"stop": True}
+    ids = chosen(word, suggested)
+    return ("grant", {"scope": "session", "suggestion": ids}) if ids else None
 
 
 def _choose(said: list[str], options: list[str]) -> list[str | None] | None:

@@ -1,11 +1,12 @@
 """What the commands ask a supervisor: by path, JSON as the API gives it, over our own client."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any, Self
 
 import httpx
 
 from trustfloor.aio.connection import SILENCE_SECONDS, AsyncConnection
+from trustfloor.aio.lasting import AsyncFeed
 from trustfloor.aio.turn import AsyncTurn as Turn
 from trustfloor.errors import Refused, Unreachable
 from trustfloor.finding import DEFAULT_URL, find_token, find_url
@@ -19,9 +20,15 @@ __all__ = [
     "Refused",
     "Turn",
     "Unreachable",
+    "feed",
     "find_token",
     "find_url",
 ]
+
+
+def feed(client: "Client", path: str) -> AsyncGenerator[Heard]:
+    """What a path tells, as it comes, without end. Raises Unreachable or Refused."""
+    return AsyncFeed(client, path, None).events()
 
 
 class Client(AsyncConnection):

@@ -17,6 +17,7 @@ COMMANDS: Final = {
     "serve": "supervisor.cli.serve",
     "demo": "supervisor.cli.demo",
     "chat": "supervisor.cli.chat",
+    "approvals": "supervisor.cli.approvals",
     "doctor": "supervisor.cli.doctor",
     "policy": "supervisor.cli.policy",
     "sessions": "supervisor.cli.sessions",

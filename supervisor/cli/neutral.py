@@ -14,6 +14,11 @@ def neutral(text: str) -> str:
     return _OBEYED.sub(lambda found: _name(found[0]), text.replace("\r\n", "\n"))
 
 
+def one_line(text: str) -> str:
+    """The same where one line is expected: nobody's text can begin another that looks like ours."""
+    return neutral(text).replace("\n", _name("\n"))
+
+
 def _name(character: str) -> str:
     code = ord(character)
     if code < 0x20:  # noqa: PLR2004 - the control pictures mirror these

@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.text import Text
 
 from supervisor.cli.client import Heard
-from supervisor.cli.neutral import neutral
+from supervisor.cli.effects import HIDDEN, effect_lines
+from supervisor.cli.neutral import neutral, one_line
 
 _LONGEST_INPUT: Final = 4_000
 _LONGEST_RESULT: Final = 1_500
@@ -116,7 +117,8 @@ class Screen:
         tool = data["tool"]
         shown = orjson.dumps(tool["input"]).decode()
         who = f"{data['agent']}: " if data.get("agent") else ""
-        self.line(f"▸ {who}{tool['name']} {_cut(shown, _LONGEST_INPUT)}", "cyan")
+        said = f"{who}{tool['name']} {_cut(shown, _LONGEST_INPUT)}"
+        self.line(f"▸ {one_line(said)}", "cyan")
 
     def _tool_result(self, data: Mapping[str, Any]) -> None:
         if data.get("toolUseId") in self._denied:
@@ -126,10 +128,14 @@ class Screen:
         self.line("  " + shown.replace("\n", "\n  "), style)
 
     def _permission_request(self, data: Mapping[str, Any]) -> None:
-        self.line(f"⏸ {data['toolName']} needs your permission ({data['reason']})", "bold yellow")
+        who = f"{data['agentName']}: " if data.get("agentName") else ""
+        asks = f"{who}{data['toolName']} needs your permission ({data['reason']})"
+        self.line(f"⏸ {one_line(asks)}", "bold yellow")
         self.line("  " + data["display"].replace("\n", "\n  "))
         if data["hasHiddenCharacters"]:
-            self.line("  careful: it has characters that do not show; they are named above", "red")
+            self.line(f"  careful: {HIDDEN}; they are named above", "red")
+        for each in effect_lines(data):
+            self.line(f"  {one_line(each)}", "dim")
 
     def _permission_resolved(self, data: Mapping[str, Any]) -> None:
         decision = data["decision"]
@@ -142,6 +148,10 @@ class Screen:
 
     def _user_question(self, data: Mapping[str, Any]) -> None:
         self._questions.add(data["requestId"])  # the questions themselves are shown one by one
+        if data.get("agentName"):
+            self.line(f"{one_line(data['agentName'])} asks", "bold yellow")
+        if data.get("hasHiddenCharacters"):
+            self.line(f"careful: {HIDDEN}; they are named here", "red")
 
     def _permission_denied(self, data: Mapping[str, Any]) -> None:
         if data.get("toolUseId"):
@@ -149,7 +159,8 @@ class Screen:
         if data["rule"] == _NOT_ANSWERED:
             self.line(f"question: {data['reason']}", "yellow")
             return
-        self.line(f"✗ {data['toolName']} was denied: {data['reason']} [{data['rule']}]", "red")
+        why = f"{data['toolName']} was denied: {data['reason']} [{data['rule']}]"
+        self.line(f"✗ {one_line(why)}", "red")
 
     def _warning(self, data: Mapping[str, Any]) -> None:
         self.line(f"warning: {data['message']} [{data['code']}]", "yellow")

@@ -211,10 +211,27 @@ class GivenGrant(Event):
     expires_at: float | None = None
 
 
+class FoundEffect(Event):
+    """One thing that a call would do, as the policy understood it; its texts are made visible.
+
+    `act` is a verb (`executes`, `reads`, `writes`, `deletes`, `sends`, …, `unknown`), `target` what
+    it is done to, `text` the part of the command that does it, `remarks` what else is to be known.
+    """
+
+    act: str
+    target: str | None = None
+    text: str | None = None
+    reason: str | None = None
+    remarks: tuple[str, ...] = ()
+
+
 class PermissionRequestEvent(Event):
     """A person is asked. `display` is the input with everything invisible made visible.
 
-    `suggested_grants` go from narrow to broad; with none, the call can be granted but once.
+    `has_hidden_characters`: something in it would have stayed unseen, or looked like something
+    else. `effects` are what the policy found that it would do, the first of them; `more_effects`
+    counts the rest. `suggested_grants` go from narrow to broad; with none, the call can be granted
+    but once. `agent_name` is the sub-agent that makes the call, if one does.
     """
 
     type: Literal["permission_request"] = "permission_request"
@@ -233,6 +250,8 @@ class PermissionRequestEvent(Event):
     file_path: str | None = None
     mcp_server: str | None = None
     mcp_tool: str | None = None
+    effects: tuple[FoundEffect, ...] = ()
+    more_effects: int = 0
     suggested_grants: tuple[SuggestedGrant, ...] = ()
     asked_at: float
     expires_at: float
@@ -242,13 +261,14 @@ class PermissionResolvedEvent(Event):
     """A person answered, or nobody did in time.
 
     `scope` and `grants` say what was granted beyond the call itself. `covered_by` are grants that
-    were given in answer to another request and cover this one too.
+    were given in answer to another request and cover this one too. `by` is who answered.
     """
 
     type: Literal["permission_resolved"] = "permission_resolved"
     id: str
     decision: Literal["granted", "denied", "timed_out", "void"]
     message: str | None = None
+    by: str | None = None
     scope: GrantScope | None = None
     grants: tuple[GivenGrant, ...] = ()
     covered_by: tuple[str, ...] = ()
@@ -265,13 +285,38 @@ class PermissionDeniedEvent(Event):
     reason: str
 
 
+class ShownOption(Event):
+    """An option of a question, with everything invisible made visible."""
+
+    label: str
+    description: str | None = None
+
+
+class ShownQuestion(Event):
+    """A question, with everything invisible made visible."""
+
+    question: str
+    header: str | None = None
+    options: tuple[ShownOption, ...] = ()
+    multi_select: bool = False
+
+
 class UserQuestionEvent(Event):
-    """The agent asks the person; `questions` as the AskUserQuestion tool gives them."""
+    """The agent asks the person; `questions` as the AskUserQuestion tool gives them.
+
+    `shown` are the same to be looked at: answers go by the texts in `questions`.
+    `has_hidden_characters`: something in them would have stayed unseen, or looked like something
+    else. `agent_name` is the sub-agent that asks, if one does.
+    """
 
     type: Literal["user_question"] = "user_question"
     request_id: str
     tool_use_id: str
+    agent_name: str | None = None
     questions: tuple[dict[str, Any], ...]
+    shown: tuple[ShownQuestion, ...] = ()
+    has_hidden_characters: bool = False
+    asked_at: float | None = None
     expires_at: float
 
 

@@ -15,6 +15,7 @@ from supervisor.gate.betrayal import REFUSED, betrayed
 from supervisor.gate.books import Books, Seen
 from supervisor.gate.decided import Audit, Decided, is_default
 from supervisor.gate.facts import fetch_facts
+from supervisor.gate.found import effects_of
 from supervisor.gate.inputs import copy_of, names_fit, place_fits, run
 from supervisor.gate.policy_files import PolicySource
 from supervisor.gate.unasked import Unasked
@@ -175,8 +176,9 @@ class Gate:
             return said, None
         offer = await self._offer(asking)
         reason = f"{said.reason}; {offer.why_none}" if offer.why_none else said.reason
+        effects = await run(call.input, effects_of, asking, said)
         answer = await self._approvals.ask(
-            self._turn, call, said.rule, reason, category.value, offer=offer
+            self._turn, call, said.rule, reason, category.value, offer=offer, effects=effects
         )
         self._books.note(
             "permission asked for", tool=call.tool, rule=said.rule, outcome=answer.decision
@@ -202,7 +204,7 @@ class Gate:
         self, call: ToolCall, said: Allow | Ask
     ) -> tuple[Allow | Deny, RequestId | None]:
         replies = await self._questions.ask(
-            self._turn, call.tool_use_id, call.input, self._unasked.betrays
+            self._turn, call.tool_use_id, call.input, self._unasked.betrays, call.agent
         )
         outcome = "unanswered" if replies.answers is None else "answered"
         self._books.note("question asked", tool=call.tool, rule=said.rule, outcome=outcome)

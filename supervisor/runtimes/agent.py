@@ -44,6 +44,8 @@ _CONNECT_SECONDS = 30.0
 _INTERRUPT_SECONDS = 2.0
 _DISCONNECT_SECONDS = 8.0
 _HOOK_SECONDS = 86_400.0
+_LONGEST_KIND: Final = 100
+"""Characters of each half of what a sub-agent is called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +284,7 @@ def _options(places: Places, gate: ToolGate) -> ClaudeAgentOptions:
             call["tool_name"],
             call["tool_input"],
             tool_use_id or "",
-            call.get("agent_id"),
+            sub_agent(call.get("agent_id"), call.get("agent_type")),
             call.get("cwd"),
         )
         return _hook_answer(verdict, call["tool_input"])
@@ -300,6 +302,16 @@ def _options(places: Places, gate: ToolGate) -> ClaudeAgentOptions:
         can_use_tool=refuse,
         verbatim_prompts=True,
     )
+
+
+def sub_agent(agent_id: str | None, kind: str | None) -> str | None:
+    """What a sub-agent is called: by its kind, and by its id, as there may be two of a kind.
+
+    None for the session's own agent.
+    """
+    if not agent_id or not kind:
+        return agent_id or None
+    return f"{kind[:_LONGEST_KIND]} ({agent_id[:_LONGEST_KIND]})"
 
 
 def _hook_answer(verdict: Allow | Deny, shown: Mapping[str, Any]) -> SyncHookJSONOutput:

@@ -316,6 +316,7 @@ def _has_shape(request: Mapping[str, Any]) -> bool:
         and _is_name(hook_input.get("tool_name"))
         and isinstance(hook_input.get("tool_input"), dict)
         and _is_name_or_none(hook_input.get("agent_id"))
+        and _is_name_or_none(hook_input.get("agent_type"))
         and _is_name_or_none(request.get("tool_use_id"))
     )
 

@@ -133,7 +133,7 @@ async def test_a_request_that_waits_can_be_granted_by_one_who_comes_back(
     session_id = request["session_id"]
     waiting = (await house.get(f"/api/permissions?sessionId={session_id}"))["permissions"]
     assert [each["id"] for each in waiting] == [request["id"]]
-    assert (await house.post(f"/api/permissions/{request['id']}/grant")).status_code == 200
+    assert (await house.grant(request)).status_code == 200
     async with house.joined(session_id, after=request["seq"]) as stream:
         rest = await stream.rest()
     assert [e["decision"] for e in rest if e["type"] == "permission_resolved"] == ["granted"]

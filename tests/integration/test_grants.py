@@ -114,7 +114,9 @@ async def test_a_session_s_grant_survives_a_restart_and_not_a_change_of_trust(ro
             reads(house, "notes/today.md"), TrustLevel.VAULT, until=is_a("permission_request")
         )
         path = f"/api/permissions/{turn.end['id']}/grant"
-        answer = await client.post(path, json={"pattern": "notes/*.md"})
+        answer = await client.post(
+            path, json={"pattern": "notes/*.md", "contentHash": turn.end["contentHash"]}
+        )
         assert answer.status_code == 200, answer.text
         await turn.go_on()
     async with wary_house(root) as (house, client):
@@ -148,6 +150,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"suggestion": "s1", "expiresIn": -1}, "expiresIn"),
     ({"suggestion": "s1", "expiresIn": "soon"}, "expiresIn"),
     ({"suggestion": "s1", "contentHash": "0" * 64}, "contentHash"),
+    ({"suggestion": "s1"}, "contentHash"),
+    ({}, "contentHash"),
     ({"sugestion": "s1"}, "sugestion"),
 ]
 

@@ -100,7 +100,7 @@ async def listen(house: ProcessHouse, moment: str, met: asyncio.Event, told: lis
                 if event["type"] == moment:
                     met.set()
                 if event["type"] == "permission_request" and moment != "permission_request":
-                    await house.post(f"/api/permissions/{event['id']}/grant")
+                    await house.grant(event)
 
 
 def told_by(stream: Stream, told: list[Message]) -> None:

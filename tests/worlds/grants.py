@@ -147,7 +147,15 @@ class GrantsWorld:
     async def grant(self, request: PermissionRequestEvent, **yes: Any) -> Granted:
         """Grant it to the session, if nothing else is said."""
         return await self.granting.grant(
-            request.id, Yes(**{"given_by": BY, "scope": GrantScope.SESSION, **yes})
+            request.id,
+            Yes(
+                **{
+                    "given_by": BY,
+                    "scope": GrantScope.SESSION,
+                    "content_hash": request.content_hash,
+                    **yes,
+                }
+            ),
         )
 
     async def verdict(self, number: int = -1) -> Allow | Deny:

@@ -12,7 +12,7 @@ import signal
 import sqlite3
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -159,6 +159,11 @@ class ProcessHouse:
     async def post(self, path: str, body: Told | None = None) -> httpx.Response:
         async with self.client() as client:
             return await client.post(path, json=body or {})
+
+    async def grant(self, request: Mapping[str, Any]) -> httpx.Response:
+        """Say yes to a permission request as it was told."""
+        path = f"/api/permissions/{request['id']}/grant"
+        return await self.post(path, {"contentHash": request["contentHash"]})
 
     @asynccontextmanager
     async def sent(self, message: str, **body: Any) -> AsyncIterator[Stream]:

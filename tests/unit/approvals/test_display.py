@@ -1,12 +1,14 @@
 """The display of an input: nothing in it stays unseen, and no two inputs look the same."""
+# ruff: noqa: RUF001
 
+import unicodedata
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from supervisor.approvals.display import display_input, make_visible
+from supervisor.approvals.display import Display, display_call, display_input, make_visible
 
 TEXT = st.text(max_size=20) | st.text(
     alphabet='a"\\\n\t ⟨⟩│|:{}[],U+0\u202e\u200b\u0430', max_size=20
@@ -94,3 +96,49 @@ def test_what_is_shown_holds_only_what_the_eye_can_trust(text: str) -> None:
 @given(TEXT, TEXT)
 def test_one_line_shown_can_be_told_from_any_other(one: str, other: str) -> None:
     assert (make_visible(one).text == make_visible(other).text) == (one == other)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("con\ufb01g", "con⟨U+FB01⟩g"),
+        ("\u2025/x", "⟨U+2025⟩/x"),
+        ("Cafe\u0301", "Cafe⟨U+0301⟩"),
+        ("\u212bngstr\u00f6m", "⟨U+212B⟩ngström"),
+        ("\u0261it", "⟨U+0261⟩it"),
+        ("a\u2571b", "a⟨U+2571⟩b"),
+        ("x\u2223sh", "x⟨U+2223⟩sh"),
+        ("\ua4da\ua4ee", "⟨U+A4DA⟩⟨U+A4EE⟩"),
+        ("\U0001d6c2bc", "⟨U+1D6C2⟩bc"),
+        ("\u1112\u1161\u11ab", "⟨U+1112⟩⟨U+1161⟩⟨U+11AB⟩"),
+        ("p\u0966rn", "p⟨U+0966⟩rn"),
+    ],
+)
+def test_what_only_looks_like_something_else_is_named(text: str, shown: str) -> None:
+    made = make_visible(text)
+    assert (made.text, made.has_hidden_characters) == (shown, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "APIノート", "第〇章", "הלו", "سلام", "नमस्ते ०१२", "ภาษาไทย ๐", "Հայերեն։", "ქართული",
+        "kırmızı ısı", "5′ × 3", "d’accord", "«да»", "Ĉu ŝi?",
+        "Việt Nam", "한국어", "ᓄᓇᕗᑦ",
+    ],
+)  # fmt: skip
+def test_more_ordinary_writing_is_left_alone(text: str) -> None:
+    assert make_visible(text) == Display(text, has_hidden_characters=False)
+
+
+def test_a_tool_whose_name_deceives_is_named_in_front() -> None:
+    made = display_call("mcp__n\u043etes__read", {"path": "a"})
+    assert made.text == 'the tool\'s name: mcp__n⟨U+043E⟩tes__read\npath: "a"'
+    assert made.has_hidden_characters
+    assert display_call("Read", {"path": "a"}) == display_input({"path": "a"})
+
+
+@given(st.text(max_size=20), st.text(max_size=20))
+def test_texts_that_a_font_shows_alike_are_told_apart(one: str, other: str) -> None:
+    shown = [unicodedata.normalize("NFC", make_visible(text).text) for text in (one, other)]
+    assert (shown[0] == shown[1]) == (one == other)

@@ -196,3 +196,48 @@ def test_the_hash_tells_any_two_inputs_apart_and_ignores_the_order_of_keys() -> 
         ("bash", {"command": "ls", "timeout": 1}),
     ]
     assert len({content_hash(*other) for other in others} | {base}) == len(others) + 1
+
+
+async def test_who_answered_is_told_and_recorded_before_the_call_may_run() -> None:
+    written: list[tuple[str, dict[str, Any]]] = []
+    world = World()
+
+    async def record(kind: str, _session: object, _turn: object, body: dict[str, Any]) -> None:
+        assert not task.done()
+        written.append((kind, body))
+
+    world.approvals = Approvals(lambda _turn: world.sink, world.clock, record=record)  # type: ignore[arg-type]
+    task = world.ask()
+    (request,) = await world.requests()
+    await world.approvals.answer(request.id, "denied", by="ada")
+    await task
+    (resolved,) = world.sink.of(PermissionResolvedEvent)
+    assert resolved.by == "ada"
+    told = {"request": request.id, "asked": "permission_request"}
+    assert written == [("answer", {**told, "decision": "denied", "by": "ada", "scope": None})]
+
+
+async def test_an_answer_that_can_not_be_recorded_has_no_effect() -> None:
+    world = World()
+
+    async def record(*_: object) -> None:
+        raise OSError("no space")
+
+    world.approvals = Approvals(lambda _turn: world.sink, world.clock, record=record)
+    task = world.ask()
+    (request,) = await world.requests()
+    await world.approvals.answer(request.id, "granted")
+    with pytest.raises(OSError, match="no space"):
+        await task
+
+
+async def test_one_session_can_not_take_the_room_of_all() -> None:
+    world = World()
+    tasks = [world.ask(f"{number}") for number in range(101)]
+    await world.requests(100)
+    assert await tasks[100] == Answer("server_overloaded")
+    other = world.ask("mine", TurnContext(SessionId("other"), TurnId("turn_2")))
+    assert (await world.requests(101))[-1].input == {"command": "mine"}
+    for task in (*tasks, other):
+        task.cancel()
+    await asyncio.gather(*tasks, other, return_exceptions=True)

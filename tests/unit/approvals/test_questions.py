@@ -163,3 +163,34 @@ async def test_a_declined_question_is_told_at_once_and_blames_nobody_who_was_not
         await world.questions.answer(event.request_id, {})
     with pytest.raises(NotFound):
         await world.questions.decline("req_none")
+
+
+async def test_what_would_deceive_in_a_question_is_shown_and_answers_go_by_the_real_text() -> None:
+    world = World()
+    asked = {
+        "question": "Delete\u200b it?",
+        "header": "Dele\u0442e",
+        "options": [{"label": "n\u043e", "description": "\u202eon"}, {"label": "no"}],
+    }
+    task = world.ask({"questions": [asked]})
+    event = await world.asked()
+    assert event.has_hidden_characters
+    (shown,) = event.shown
+    assert (shown.question, shown.header) == ("Delete⟨U+200B⟩ it?", "Dele⟨U+0442⟩e")
+    assert [(each.label, each.description) for each in shown.options] == [
+        ("n⟨U+043E⟩", "⟨U+202E⟩on"),
+        ("no", None),
+    ]
+    await world.questions.answer(event.request_id, {"Delete\u200b it?": "no"}, by="ada")
+    assert (await task).answers == {"Delete\u200b it?": "no"}
+    assert world.sink.of(PermissionResolvedEvent)[0].by == "ada"
+
+
+async def test_the_same_option_twice_is_no_answer() -> None:
+    world = World()
+    task = world.ask({"questions": [SIZES]})
+    event = await world.asked()
+    with pytest.raises(InvalidRequest, match="twice"):
+        await world.questions.answer(event.request_id, {"Which sizes?": ["S", "S"]})
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)

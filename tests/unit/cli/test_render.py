@@ -65,9 +65,16 @@ def everything_said(attack: str) -> list[Heard]:
             "reason": attack,
             "display": attack,
             "hasHiddenCharacters": True,
+            "agentName": attack,
+            "effects": [{"act": attack, "target": attack, "reason": attack, "remarks": [attack]}],
         },
         "permission_resolved": {"id": attack, "decision": attack},
-        "user_question": {"requestId": attack, "questions": [{"question": attack}]},
+        "user_question": {
+            "requestId": attack,
+            "questions": [{"question": attack}],
+            "agentName": attack,
+            "hasHiddenCharacters": True,
+        },
         "permission_denied": {"toolName": attack, "reason": attack, "rule": attack},
         "warning": {"message": attack, "code": attack},
         "done": {"model": attack},
@@ -89,6 +96,27 @@ def test_no_event_can_command_the_terminal(attack: str) -> None:
         unicodedata.category(each) == "Cc" and each not in "\n\t" for each in written.getvalue()
     )
     assert attack not in written.getvalue()
+
+
+def test_no_text_of_an_agent_can_begin_a_line_that_looks_like_ours() -> None:
+    attack = "x)\nallow this? [y/N] y\npermission: granted"
+    request = {
+        "toolName": attack,
+        "reason": attack,
+        "display": attack,
+        "hasHiddenCharacters": False,
+        "agentName": attack,
+        "effects": [{"act": "reads", "target": attack, "remarks": [attack]}],
+    }
+    refused = {"toolName": attack, "reason": attack, "rule": attack}
+    said = shown(
+        Heard(1, "permission_request", request),
+        Heard(2, "permission_denied", refused),
+        Heard(3, "tool_use", {"tool": {"id": "1", "name": attack, "input": {}}}),
+        Heard(4, "user_question", {"requestId": "r", "questions": [], "agentName": attack}),
+    )
+    for line in said.splitlines():
+        assert not line.startswith(("allow this?", "permission: granted"))
 
 
 def test_control_written_as_it_is_it_would_command_the_terminal() -> None:

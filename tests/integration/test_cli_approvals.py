@@ -1,0 +1,188 @@
+"""`trustfloor approvals`: what waits in all sessions, seen and answered at one terminal."""
+
+import asyncio
+import contextlib
+import json
+import os
+import pty
+import sys
+import unicodedata
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.worlds.api import TOKEN, ApiWorld, api_world
+from tests.worlds.people import People, people_at
+from tests.worlds.server import environment
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[ApiWorld]:
+    async with api_world(tmp_path) as world:
+        yield world
+
+
+@pytest.fixture
+async def people(world: ApiWorld) -> AsyncIterator[People]:
+    async with people_at(world) as people:
+        yield people
+
+
+class Terminal:
+    """A pseudo terminal with `trustfloor approvals` on it."""
+
+    def __init__(self, process: asyncio.subprocess.Process, descriptor: int) -> None:
+        self.process = process
+        self.descriptor = descriptor
+        self.whole = ""
+        self._from = 0
+        self._arrived = asyncio.Event()
+
+    def read(self) -> None:
+        with contextlib.suppress(OSError):  # the end of it
+            self.whole += os.read(self.descriptor, 65_536).decode()
+        self._arrived.set()
+
+    def type(self, keys: str) -> None:
+        os.write(self.descriptor, keys.encode())
+
+    async def until(self, words: str) -> None:
+        """Wait until these words are shown, after what was waited for before."""
+        async with asyncio.timeout(40):
+            while (at := self.whole.find(words, self._from)) < 0:
+                self._arrived.clear()
+                await self._arrived.wait()
+        self._from = at + len(words)
+
+
+@contextlib.asynccontextmanager
+async def terminal(world: ApiWorld, *words: str) -> AsyncIterator[Terminal]:
+    ours, theirs = pty.openpty()
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "supervisor", "approvals", *words),
+        env=environment(
+            world.parts.settings.vault.parent,
+            {"TRUSTFLOOR_URL": world.at.url, "TRUSTFLOOR_TOKEN": TOKEN, "TERM": "dumb"},
+        ),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    made = Terminal(process, ours)
+    asyncio.get_running_loop().add_reader(ours, made.read)
+    try:
+        yield made
+    finally:
+        asyncio.get_running_loop().remove_reader(ours)
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+        os.close(ours)
+
+
+async def test_what_waits_in_all_sessions_is_asked_about_one_after_another(
+    people: People,
+) -> None:
+    one, two = await people.turn(), await people.turn("garden", agent="agents/writer.md")
+    people.world.turns.running[two.session_id] = two.turn_id
+    first = people.ask(one, "echo first")
+    await people.open(1)
+    second = people.ask(two, "echo second", "helper (a1)")
+    await people.open(2)
+    question = people.question(two)
+    await people.open(3)
+    elsewhere = people.ask(one, "echo elsewhere")
+    ids = await people.open(4)
+    async with terminal(people.world) as shown, people.world.client() as client:
+        await shown.until(f"session {one.session_id} · workspace default · trust vault")
+        await shown.until("echo first")
+        await shown.until("allow this?")
+        shown.type("y\n")
+        await shown.until("permission: granted")
+        assert (await first).decision == "granted"
+        await shown.until("workspace garden · agents/writer.md")
+        await shown.until("helper (a1): Bash needs your permission")
+        await shown.until("allow this?")
+        shown.type("s\n")
+        assert (await second).decision == "denied"
+        ((aborted, _),) = people.world.turns.aborted
+        assert aborted == two.session_id
+        await shown.until("? Which?")
+        await shown.until("a number: ")
+        shown.type("2\n")
+        assert (await question).answers == {"Which?": "that"}
+        await shown.until("echo elsewhere")
+        await shown.until("allow this?")
+        await client.post(f"/api/permissions/{ids[3]}/deny", json={"message": "by another"})
+        assert (await elsewhere).message == "by another"
+        later = people.ask(one, "echo later")  # and what comes is asked about as well
+        await shown.until("echo later")
+        await shown.until("allow this?")
+        shown.type("\x04")  # who leaves has refused nothing
+        async with asyncio.timeout(30):
+            assert await shown.process.wait() == 130
+        assert not later.done()
+
+
+async def test_no_text_of_an_agent_reaches_the_terminal_as_a_command(people: People) -> None:
+    attack = (
+        "\x1b]0;title\x07\x1b[2J\x9b2J\x1b]52;c;ZXZpbA==\x07\x1b]8;;https://evil.example\x1b\\x"
+        "\x1b]8;;\x1b\\\r\x08\u202eevil\u2066\u2028\x85"
+    )
+    turn = await people.turn(attack, agent=attack)
+    people.ask(turn, attack, attack)
+    people.question(
+        turn, {"question": attack, "options": [{"label": attack, "description": attack}]}
+    )
+    await people.open(2)
+    listed = (await command(people.world, "list"))[1]
+    async with terminal(people.world) as shown:
+        await shown.until("allow this?")
+        shown.type("y\n")
+        await shown.until("a number: ")
+        shown.type("1\n")
+        await people.open(0)
+    for text in (shown.whole, listed):
+        assert "evil" in text
+        obeyed = {each for each in text if unicodedata.category(each) in {"Cc", "Zl", "Zp"}}
+        assert obeyed <= {"\n", "\r", "\t"}
+        assert "\r" not in text.replace("\r\n", "")  # the terminal's own line ends
+        assert not {*text} & {*"\u202e\u2066\u2067\u2028"}
+
+
+async def command(world: ApiWorld, *words: str) -> tuple[int, str]:
+    ran = await world.command("approvals", *words)
+    return ran.status, ran.out.decode() + ran.err
+
+
+async def test_without_a_terminal_they_are_listed_granted_and_denied_by_id(
+    people: People,
+) -> None:
+    turn = await people.turn("garden")
+    people.world.turns.running[turn.session_id] = turn.turn_id
+    granted, denied = people.ask(turn, "echo one"), people.ask(turn, "echo two")
+    people.question(turn)
+    one, two, _ = await people.open(3)
+    status, said = await command(people.world, "list", "--json", "--workspace", "garden")
+    assert status == 0, said
+    listed = json.loads(said)
+    assert [each["id"] for each in listed["permissions"]] == [one, two]
+    assert len(listed["questions"]) == 1
+    shown = listed["permissions"][0]["contentHash"]
+    assert (await command(people.world, "list", "--workspace", "other"))[1] == "nothing waits\n"
+
+    status, said = await command(people.world, "grant", one, "--hash", "0" * 64)
+    assert status == 1
+    assert "isn't the hash" in said
+    assert (await command(people.world, "grant", one, "--hash", shown)) == (0, "granted\n")
+    assert (await granted).decision == "granted"
+    said = (await command(people.world, "deny", two, "--message", "no", "--stop"))[1]
+    assert said == "denied, and the turn stopped\n"
+    assert (await denied).message == "no"
+    status, said = await command(people.world, "deny", "req_none")
+    assert status == 1
+    assert "trustfloor approvals list" in said
+    assert "/api/" not in said
