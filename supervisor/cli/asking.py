@@ -196,8 +196,8 @@ class Asker:
             return await self._own_words(keyboard)
         for number, option in enumerate(shown["options"], start=1):
             described = option.get("description")
-            said = f"{option['label']}: {described}" if described else str(option["label"])
-            self._screen.line(f"  {number}. {one_line(said)}")
+            label = f"{option['label']}: {described}" if described else str(option["label"])
+            self._screen.line(f"  {number}. {one_line(label)}")
         self._screen.line(f"  {len(options) + 1}. {_OWN_WORDS}: say it in your own words")
         while True:
             said = await self._prompt(
