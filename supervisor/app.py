@@ -268,6 +268,8 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             workspaces=stores.workspaces,
             policy=policy,
             readiness=ready,
+            containers=sweeper.sandboxes,
+            audit=audit,
             record=audit.append,
         )
 

@@ -5,14 +5,15 @@ Beside the composition root: what is swept was made by parts that don't know eac
 
 import asyncio
 import logging
+from datetime import UTC, datetime
 from pathlib import Path
 
 from supervisor.errors import TurnFailed
 from supervisor.ids import InstanceId
-from supervisor.observability.health import Leftovers
+from supervisor.observability.health import Leftovers, Sandbox
 from supervisor.runtimes.container.engine import Engine
 from supervisor.runtimes.container.reaper import reap_containers
-from supervisor.runtimes.container.spec import LABEL_TURN
+from supervisor.runtimes.container.spec import LABEL_SESSION, LABEL_TURN
 from supervisor.runtimes.container.vault_view import VaultViews
 from supervisor.runtimes.local.leftovers import count_marked, end_leftovers
 from supervisor.runtimes.turn_folder import remove_leftover_turns
@@ -63,6 +64,23 @@ class Sweeper:
                 self._views.discard(name)
         if folders:
             logger.warning("removed %d left-over turn folders", folders)
+
+    async def sandboxes(self) -> tuple[Sandbox, ...]:
+        """The containers of ours that exist now, the oldest first. Raises EngineUnreachable."""
+        found = await self._engine.list_ours(self._instance)
+        living = self._lanes.living_turns()
+        return tuple(
+            Sandbox(
+                id=each.id,
+                session_id=each.labels.get(LABEL_SESSION),
+                turn_id=each.labels.get(LABEL_TURN),
+                image=each.image,
+                state=each.state,
+                since=datetime.fromtimestamp(each.created, UTC) if each.created else None,
+                live=each.labels.get(LABEL_TURN) in living,
+            )
+            for each in sorted(found, key=lambda each: each.created)
+        )
 
     async def counts(self) -> Leftovers:
         """What of ours exists now."""

@@ -119,6 +119,15 @@ INVARIANTS: Final = (
         ),
     ),
     Promise(
+        "INV-14",
+        "Every change of the audit log by somebody without its key is found in its place.",
+        (
+            "security/test_inv_14_the_audit_log.py",
+            "integration/test_audit_over_http.py",
+            "unit/observability/test_audit.py",
+        ),
+    ),
+    Promise(
         "INV-15",
         "A caged turn begins with a measured receipt; a weak one refuses the message.",
         (

@@ -11,8 +11,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from supervisor.api import (
     agents,
+    audit,
     captures,
     chat,
+    containers,
     contexts,
     events,
     grants,
@@ -113,6 +115,8 @@ def make_routes() -> FastAPI:
         policy,
         login,
         tokens,
+        audit,
+        containers,
     ):
         app.include_router(room.router, prefix="/api")
     speak_problems(app)

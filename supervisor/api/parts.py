@@ -3,7 +3,7 @@
 The composition root fills this in; a route reaches nothing that isn't named here.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
@@ -25,7 +25,8 @@ from supervisor.ids import SessionId
 from supervisor.imports.importer import Imports
 from supervisor.mcp.servers import McpServers
 from supervisor.mcp.trials import Trials
-from supervisor.observability.health import Readiness
+from supervisor.observability.audit import AuditLog
+from supervisor.observability.health import Readiness, Sandbox
 from supervisor.search.finding import Finding
 from supervisor.search.index import Index
 from supervisor.sessions.records import MessageRequest, TurnStarted
@@ -111,6 +112,9 @@ class Parts:
     agents: Callable[[], Agents]
     """Reads the vault's agent files; blocks."""
     readiness: Callable[[], Awaitable[Readiness]]
+    containers: Callable[[], Awaitable[Sequence[Sandbox]]]
+    """Those of ours that the engine has now. Raises EngineUnreachable."""
+    audit: AuditLog
     record: Callable[[str, None, None, Mapping[str, Any]], Awaitable[object]]
     """Enters something into the audit log that is of no session: its kind, what it was."""
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from supervisor.observability.chain import BadLine, BrokenChain, verified
+from supervisor.observability.chain import BadLine
+from supervisor.observability.verification import BrokenChain, verified
 from supervisor.policy.replay import Recorded, recorded_decision
 from supervisor.storage.timestamp import from_text
 

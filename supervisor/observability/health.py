@@ -2,6 +2,7 @@
 
 import importlib.metadata
 from dataclasses import dataclass, field
+from datetime import datetime
 
 
 def version() -> str:
@@ -35,6 +36,19 @@ class Leftovers:
     turn_folders: int = 0
     sockets: int = 0
     processes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """A container of ours; `live` is whether a turn that runs uses it."""
+
+    id: str
+    session_id: str | None
+    turn_id: str | None
+    image: str
+    state: str
+    since: datetime | None
+    live: bool
 
 
 @dataclass(frozen=True, slots=True)

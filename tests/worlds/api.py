@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,7 +46,7 @@ from supervisor.imports.importer import Imports
 from supervisor.mcp.servers import McpServers
 from supervisor.mcp.trials import Trials
 from supervisor.observability.audit import AuditLog
-from supervisor.observability.health import Check, Readiness
+from supervisor.observability.health import Check, Readiness, Sandbox
 from supervisor.runtimes.container.vault_view import VaultViews
 from supervisor.search.finding import Finding
 from supervisor.search.index import Index
@@ -279,6 +280,8 @@ async def api_world(
             mcp=McpServers(vault, folder, MCP_VALUES),
             mcp_trials=Trials(bench_in(vault)),
             readiness=_all_well,
+            containers=_one_sandbox,
+            audit=audit,
             record=audit.append,
             keeper=keeper,
         )
@@ -310,6 +313,20 @@ class _Sink:
 
 async def _all_well() -> Readiness:
     return Readiness(checks=(Check("engine", ok=True, detail="answers"),))
+
+
+async def _one_sandbox() -> tuple[Sandbox, ...]:
+    return (
+        Sandbox(
+            id="c" * 64,
+            session_id="s",
+            turn_id="turn_1",
+            image="sha256:of-the-test",
+            state="running",
+            since=datetime(2026, 3, 1, tzinfo=UTC),
+            live=True,
+        ),
+    )
 
 
 def text(delta: str) -> TextEvent:

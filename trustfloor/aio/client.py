@@ -7,12 +7,14 @@ from typing import Any, Self
 import orjson
 
 from supervisor.api.bodies import ChatBody, HealthView, ReadinessView
+from supervisor.api.container_bodies import ContainersView
 from supervisor.api.import_bodies import ImportView
 from supervisor.api.session_bodies import StatsView
 from supervisor.events.schema import DoneEvent
 from supervisor.trust.levels import TrustLevel
 from trustfloor.aio.access import AsyncLogins, AsyncTokens
 from trustfloor.aio.approvals import AsyncGrants, AsyncPermissions, AsyncQuestions
+from trustfloor.aio.audit import AsyncAudit
 from trustfloor.aio.connection import AsyncConnection
 from trustfloor.aio.lasting import AsyncFeed
 from trustfloor.aio.sessions import AsyncSessions
@@ -49,6 +51,7 @@ class AsyncClient(AsyncTyped):
         self.agents = AsyncAgents(connection)
         self.mcp = AsyncMcp(connection)
         self.policy = AsyncPolicy(connection)
+        self.audit = AsyncAudit(connection)
         self.captures = AsyncCaptures(connection)
         self.search = AsyncSearch(connection)
         self.tokens = AsyncTokens(connection)
@@ -185,6 +188,10 @@ class AsyncClient(AsyncTyped):
     async def ready(self) -> ReadinessView:
         """Whether work can be done at every level, and why not."""
         return await self._get(ReadinessView, "/api/ready")
+
+    async def containers(self) -> ContainersView:
+        """The containers of the supervisor's that exist now."""
+        return await self._get(ContainersView, "/api/containers")
 
     async def stats(self) -> StatsView:
         """How many sessions there are, their tags, and what the supervisor takes."""

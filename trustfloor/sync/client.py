@@ -7,6 +7,7 @@ from typing import Any, Self
 import orjson
 
 from supervisor.api.bodies import ChatBody, HealthView, ReadinessView
+from supervisor.api.container_bodies import ContainersView
 from supervisor.api.import_bodies import ImportView
 from supervisor.api.session_bodies import StatsView
 from supervisor.events.schema import DoneEvent
@@ -15,6 +16,7 @@ from trustfloor.finding import find_token, find_url
 from trustfloor.heard import Heard, Page
 from trustfloor.sync.access import Logins, Tokens
 from trustfloor.sync.approvals import Grants, Permissions, Questions
+from trustfloor.sync.audit import Audit
 from trustfloor.sync.connection import Connection
 from trustfloor.sync.lasting import Feed
 from trustfloor.sync.sessions import Sessions
@@ -49,6 +51,7 @@ class Client(Typed):
         self.agents = Agents(connection)
         self.mcp = Mcp(connection)
         self.policy = Policy(connection)
+        self.audit = Audit(connection)
         self.captures = Captures(connection)
         self.search = Search(connection)
         self.tokens = Tokens(connection)
@@ -183,6 +186,10 @@ class Client(Typed):
     def ready(self) -> ReadinessView:
         """Whether work can be done at every level, and why not."""
         return self._get(ReadinessView, "/api/ready")
+
+    def containers(self) -> ContainersView:
+        """The containers of the supervisor's that exist now."""
+        return self._get(ContainersView, "/api/containers")
 
     def stats(self) -> StatsView:
         """How many sessions there are, their tags, and what the supervisor takes."""

@@ -72,6 +72,9 @@ class Listed:
     id: ContainerId
     labels: Mapping[str, str]
     state: str
+    image: str = ""
+    created: float = 0.0
+    """Seconds since the epoch, by the engine's clock; 0: it didn't say."""
 
 
 def socket_path(given: str | None = None, environ: Mapping[str, str] | None = None) -> str:
@@ -253,6 +256,8 @@ class Engine:
                 id=ContainerId(each["Id"]),
                 labels=dict(each.get("Labels") or {}),
                 state=str(each.get("State", "")),
+                image=str(each.get("Image", "")),
+                created=float(each.get("Created") or 0),
             )
             for each in found
         ]

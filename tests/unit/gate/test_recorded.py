@@ -7,7 +7,7 @@ import pytest
 
 from supervisor.gate.recorded import RecordedDecisions
 from supervisor.observability.audit import AuditLog
-from supervisor.observability.chain import BrokenChain, verified
+from supervisor.observability.verification import BrokenChain, verified
 from tests.worlds.decisions import Log
 from tests.worlds.policy_world import make_vault, shipped_policy
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.observability.audit import AuditLog, verify
-from supervisor.observability.chain import head_path
+from supervisor.observability.audit_files import head_path
 
 
 async def write(path: Path, count: int = 5) -> None:
