@@ -8,6 +8,7 @@ from supervisor.api.caller import Calling, NotAllowed, Scope
 from supervisor.api.grant_bodies import GrantsView, GrantView
 from supervisor.api.parts import Supervisor
 from supervisor.api.refusals import refusals
+from supervisor.api.visible import Visible
 from supervisor.errors import NotFound
 from supervisor.policy.permissions import GrantScope
 from supervisor.storage.grants import GrantRow
@@ -37,6 +38,7 @@ def grant_view(row: GrantRow) -> GrantView:
 @router.get("")
 async def list_grants(
     supervisor: Supervisor,
+    caller: Calling,
     *,
     session_id: Annotated[str | None, Query(alias="sessionId")] = None,
     agent: str | None = None,
@@ -47,12 +49,20 @@ async def list_grants(
     At most 1,000, the newest.
     """
     rows = await supervisor.grants.list(session_id=session_id, agent=agent, ended=ended)
-    return GrantsView(grants=[grant_view(row) for row in rows])
+    visible = Visible(supervisor, caller)
+    return GrantsView(grants=[grant_view(row) for row in rows if await _is_seen(row, visible)])
 
 
 @router.delete("/{grant_id}", responses=refusals(NotFound, NotAllowed))
 async def revoke_grant(grant_id: str, supervisor: Supervisor, caller: Calling) -> GrantView:
     """Take a grant back: from the next call on it doesn't count. Again does no harm."""
     row = await supervisor.grants.find(grant_id)
+    if not await _is_seen(row, Visible(supervisor, caller)):
+        raise NotFound("no grant has this id", where=grant_id)
     caller.require(Scope.ADMIN if row.scope is GrantScope.AGENT else Scope.APPROVE)
     return grant_view(await supervisor.grants.revoke(grant_id, caller.name))
+
+
+async def _is_seen(row: GrantRow, visible: Visible) -> bool:
+    """An agent's grant counts in all workspaces, so it is there for tokens that see all."""
+    return visible.all if row.session_id is None else await visible.sees(row.session_id)

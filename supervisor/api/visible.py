@@ -18,9 +18,14 @@ class Visible:
         self._caller = caller
         self._known: dict[SessionId, bool] = {}
 
+    @property
+    def all(self) -> bool:
+        """Whether the caller may see everything."""
+        return self._caller.workspaces is None
+
     async def sees(self, session_id: SessionId) -> bool:
         """Whether it is there for the caller; one that was deleted isn't, for a limited one."""
-        if self._caller.workspaces is None or not session_id:
+        if self.all or not session_id:
             return True
         if session_id not in self._known:
             row = await self._sessions.find_session(session_id)
@@ -37,7 +42,7 @@ class Visible:
     async def through(self, source: AbstractAsyncContextManager[Batches]) -> AsyncIterator[Batches]:
         """The same records without those that the caller may not see."""
         async with source as records:
-            yield records if self._caller.workspaces is None else _Narrowed(records, self)
+            yield records if self.all else _Narrowed(records, self)
 
 
 class _Narrowed:

@@ -28,9 +28,9 @@ OfAgent = Annotated[
 OfTool = Annotated[str | None, Query(description="For this tool only")]
 
 
-def may_see(caller: Caller, turn: TurnContext) -> bool:  # noqa: ARG001 - all tokens see all
+def may_see(caller: Caller, turn: TurnContext) -> bool:
     """Whether what waits in this turn is the caller's to see, and to answer."""
-    return True
+    return caller.may_see(turn.workspace or "")
 
 
 @dataclass(frozen=True, slots=True)
