@@ -44,8 +44,10 @@ from supervisor.mcp.hidden import SHORTEST_SECRET
 from supervisor.mcp.servers import McpServers
 from supervisor.mcp.started import Bench
 from supervisor.mcp.trials import Trials
-from supervisor.observability.audit import AuditLog
-from supervisor.observability.health import Readiness
+from supervisor.observability.audit import AuditLog, Rotation
+from supervisor.observability.health import Readiness, version
+from supervisor.observability.logs import fields
+from supervisor.observability.recording import Append, Recording
 from supervisor.policy.deny_list import DenyList
 from supervisor.premises import Places, prepare
 from supervisor.readiness import checks, database_check, require_allowed_model
@@ -142,17 +144,25 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             WorkspaceStore(database),
             ContextStore(database),
         )
-        audit = await stack.enter_async_context(AuditLog(places.data / "audit.jsonl"))
+        audit = await stack.enter_async_context(
+            AuditLog(
+                places.data / "audit.jsonl",
+                key_file=settings.audit_key_file,
+                rotation=Rotation(settings.audit_file_mb * _MIB, settings.audit_file_days),
+            )
+        )
+        record = Recording(audit.append, lambda: log.redactor.apply).record
+        await stack.enter_async_context(_told_of_itself(settings, audit, record))
         keeper = Keeper(
             token,
             AccessStore(
                 await stack.enter_async_context(Database(places.data / "access.db", "access"))
             ),
-            audit.append,
+            record,
             SystemClock(),
         )
         await keeper.load()
-        await stack.enter_async_context(PolicyWatch(policy, audit.append))
+        await stack.enter_async_context(PolicyWatch(policy, record))
         gateway = await stack.enter_async_context(Gateway(await _upstream(settings, places, stack)))
         machinery = _Machinery(
             places=places,
@@ -163,7 +173,12 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             bench=_bench(settings, places, lanes),
         )
         sweeper = Sweeper(
-            machinery.engine, machinery.views, machinery.lanes, places.instance, places.turns
+            machinery.engine,
+            machinery.views,
+            machinery.lanes,
+            places.instance,
+            places.turns,
+            record=record,
         )
         await asyncio.gather(
             sweeper.sweep_all(), _warn_without_sandbox(machinery.engine, settings.runner_image)
@@ -173,8 +188,8 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
         await stack.enter_async_context(
             telling(receiver, board, SystemClock(), lambda: log.redactor.apply)
         )
-        approvals, questions = _people(settings, log, machinery.lanes, board, audit.append)
-        grants, asked = GrantBook(GrantStore(database), audit.append, SystemClock()), AskedBefore()
+        approvals, questions = _people(settings, log, machinery.lanes, board, record)
+        grants, asked = GrantBook(GrantStore(database), record, SystemClock()), AskedBefore()
         await grants.load()
         await asyncio.to_thread(vault_cage_available)  # looked at once, before it is asked for
 
@@ -190,7 +205,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
                 approvals=approvals,
                 questions=questions,
                 sink=_LaneSink(machinery.lanes, terms.context),
-                audit=partial(record_decision, audit.append, lambda: log.redactor),
+                audit=partial(record_decision, record, lambda: log.redactor),
                 honeytokens=terms.honeytokens,
                 bounds=terms.bounds,
                 grants=grants,
@@ -218,7 +233,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             make_gate=make_gate,
             policy=lambda: policy.current,
             agents=agents.read,
-            record=audit.append,
+            record=record,
             void_grants=grants.void_session,
             servers=mcp.of_turn,
             sweep=sweeper.sweep_after_turn,
@@ -270,8 +285,32 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             readiness=ready,
             containers=sweeper.sandboxes,
             audit=audit,
-            record=audit.append,
+            record=record,
         )
+
+
+@asynccontextmanager
+async def _told_of_itself(
+    settings: Settings, audit: AuditLog, record: Append
+) -> AsyncIterator[None]:
+    """The supervisor's own begin, terms and end in the audit log; its head in the program's."""
+    terms = {
+        "vault": str(settings.vault),
+        "policies": str(settings.policies),
+        "address": f"{settings.host}:{settings.port}",
+        "allowedHosts": list(settings.allowed_hosts),
+        "floor": settings.floor.value,
+        "model": settings.model,
+        "image": settings.runner_image,
+        "set": sorted(settings.model_fields_set),
+    }
+    await record("server", None, None, {"what": "started", "version": version(), **terms})
+    logger.info("audit log", extra=fields(head=str(audit.head)))
+    try:
+        yield
+    finally:
+        await record("server", None, None, {"what": "stopped"})
+        logger.info("audit log", extra=fields(head=str(audit.head)))
 
 
 def _look(

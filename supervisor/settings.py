@@ -98,6 +98,12 @@ class Settings(BaseSettings):
     """Who is told of what waits for people; https, or http on this machine."""
     webhook_secret: SecretStr | None = Field(None, validation_alias=_named("webhook_secret"))
     """What these messages are signed with: `whsec_` and base64 of 24 to 64 bytes."""
+    audit_file_mb: int = Field(64, ge=0, validation_alias=_named("audit_file_mb"))
+    """When a file of the audit log is full; 0: never. Full ones are kept."""
+    audit_file_days: float = Field(0.0, ge=0, validation_alias=_named("audit_file_days"))
+    """After how long a new file is begun; 0: never for its age."""
+    audit_key_file: Path | None = Field(None, validation_alias=_named("audit_key_file"))
+    """What the audit log is signed with; None: beside the log."""
     log_format: Literal["human", "json"] = Field("human", validation_alias=_named("log_format"))
 
     @field_validator("vault", mode="after")

@@ -8,9 +8,11 @@ import logging
 from datetime import UTC, datetime
 from pathlib import Path
 
-from supervisor.errors import TurnFailed
+from supervisor.errors import ConfigurationError, TurnFailed
 from supervisor.ids import InstanceId
 from supervisor.observability.health import Leftovers, Sandbox
+from supervisor.observability.metrics import METRICS
+from supervisor.observability.recording import Append
 from supervisor.runtimes.container.engine import Engine
 from supervisor.runtimes.container.reaper import reap_containers
 from supervisor.runtimes.container.spec import LABEL_SESSION, LABEL_TURN
@@ -25,9 +27,17 @@ logger = logging.getLogger(__name__)
 class Sweeper:
     """Removes and counts what is ours. Never raises: what stays is found the next time."""
 
-    def __init__(
-        self, engine: Engine, views: VaultViews, lanes: Lanes, instance: InstanceId, turns: Path
+    def __init__(  # noqa: PLR0913 - all that may be left over, and who is told
+        self,
+        engine: Engine,
+        views: VaultViews,
+        lanes: Lanes,
+        instance: InstanceId,
+        turns: Path,
+        *,
+        record: Append | None = None,
     ) -> None:
+        self._record = record
         self._engine = engine
         self._views = views
         self._lanes = lanes
@@ -39,6 +49,7 @@ class Sweeper:
         ended = await asyncio.to_thread(end_leftovers, self._instance, self._lanes.living_turns)
         if ended:
             logger.warning("ended %d left-over processes", ended)
+        await self._tell("processes", ended)
         await self.sweep_after_turn()
 
     async def sweep_after_turn(self) -> None:
@@ -50,12 +61,24 @@ class Sweeper:
         else:
             if reaped.removed:
                 logger.warning("removed %d left-over containers", reaped.removed)
+            await self._tell("containers", reaped.removed)
         try:
-            await asyncio.to_thread(self._sweep_folders)
+            await self._tell("folders", await asyncio.to_thread(self._sweep_folders))
         except OSError as error:
             logger.warning("left-overs could not be removed: %s", error)
 
-    def _sweep_folders(self) -> None:
+    async def _tell(self, what: str, count: int) -> None:
+        """Enter what was ended or removed into the audit log; it is gone in any case."""
+        if not count:
+            return
+        METRICS.reaped.labels(what).inc(count)
+        if self._record is not None:
+            try:
+                await self._record("kill", None, None, {"what": f"left-over {what}", "n": count})
+            except ConfigurationError as error:
+                logger.warning("%s", error.message)
+
+    def _sweep_folders(self) -> int:
         folders = remove_leftover_turns(self._turns, self._lanes.living_turns)
         views = self._views.leftovers()
         living = self._lanes.living_turns()
@@ -64,6 +87,7 @@ class Sweeper:
                 self._views.discard(name)
         if folders:
             logger.warning("removed %d left-over turn folders", folders)
+        return folders
 
     async def sandboxes(self) -> tuple[Sandbox, ...]:
         """The containers of ours that exist now, the oldest first. Raises EngineUnreachable."""

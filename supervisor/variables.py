@@ -21,7 +21,8 @@ SETTINGS: Final = (
     "engine_socket", "runner_image", "engine_path_map",
     "sandbox_memory_mb", "sandbox_pids", "sandbox_cpus", "sandbox_tmp_mb", "sandbox_home_mb",
     "sandbox_file_mb", "turn_seconds", "approval_seconds", "question_seconds", "shutdown_seconds",
-    "mcp_variables", "log_format", "webhook_url", "webhook_secret",
+    "mcp_variables", "webhook_url", "webhook_secret", "audit_file_mb", "audit_file_days",
+    "audit_key_file", "log_format",
 )  # fmt: skip
 """The names of all settings (`settings.Settings`)."""
 DEFAULT_VAULT: Final = Path("sample-vault")

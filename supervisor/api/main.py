@@ -5,7 +5,7 @@ import functools
 import logging
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -34,6 +34,7 @@ from supervisor.api import (
 from supervisor.api.access import Access
 from supervisor.api.bodies import REFERENCE, ProblemView
 from supervisor.api.capture_bodies import CaptureBody
+from supervisor.api.entered import entered
 from supervisor.api.event_schema import event_schemas, schemas_of
 from supervisor.api.import_bodies import ImportBody
 from supervisor.api.links import tell_links
@@ -95,6 +96,7 @@ def make_routes() -> FastAPI:
         redoc_url=None,
         openapi_url="/api/openapi.json",
         redirect_slashes=False,
+        dependencies=[Depends(entered)],
     )
     for room in (
         health,

@@ -115,8 +115,8 @@ class Parts:
     containers: Callable[[], Awaitable[Sequence[Sandbox]]]
     """Those of ours that the engine has now. Raises EngineUnreachable."""
     audit: AuditLog
-    record: Callable[[str, None, None, Mapping[str, Any]], Awaitable[object]]
-    """Enters something into the audit log that is of no session: its kind, what it was."""
+    record: Callable[[str, str | None, None, Mapping[str, Any]], Awaitable[object]]
+    """Enters something into the audit log: its kind, the session it is of, what it was."""
 
 
 def _of_this_app(request: Request) -> Parts:

@@ -34,6 +34,8 @@ async def put_workspace(slug: str, body: WorkspaceBody, supervisor: Supervisor) 
     row = await supervisor.workspaces.put(
         slug, name=body.name, folder=body.folder, floor=body.floor
     )
+    said = {"what": "set", "slug": row.slug, "folder": row.folder, "floor": row.floor.value}
+    await supervisor.record("workspace", None, None, said)
     await supervisor.conversations.floors_changed()
     return _view(row)
 
@@ -46,6 +48,7 @@ async def put_workspace(slug: str, body: WorkspaceBody, supervisor: Supervisor) 
 async def delete_workspace(slug: str, supervisor: Supervisor) -> None:
     """Remove a workspace; its folder stays. Refused while sessions are in it (422)."""
     await supervisor.workspaces.delete(slug)
+    await supervisor.record("workspace", None, None, {"what": "removed", "slug": slug})
 
 
 def _require_folder(vault: Path, folder: str) -> None:

@@ -24,6 +24,7 @@ COMMANDS: Final = {
     "grants": "supervisor.cli.grants",
     "tokens": "supervisor.cli.tokens",
     "login": "supervisor.cli.login",
+    "audit": "supervisor.cli.audit",
     "agents": "supervisor.cli.agents",
     "mcp": "supervisor.cli.mcp",
     "captures": "supervisor.cli.captures",

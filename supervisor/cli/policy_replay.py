@@ -1,9 +1,7 @@
 """`trustfloor policy replay`: what would another policy have made of the calls that there were?"""
 
-import re
-import time
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +9,7 @@ import orjson
 import typer
 
 from supervisor.cli.json_out import write_json
+from supervisor.cli.moments import moment_of
 from supervisor.cli.policy_sources import Page, complain, open_source, read_folders
 from supervisor.gate.recorded import RecordedDecisions
 from supervisor.policy.compiled import CompiledPolicy
@@ -19,22 +18,6 @@ from supervisor.policy.savings import Saving, smallest_grants
 
 _EXAMPLES = 3
 _LONGEST_INPUT = 160
-_SPAN = re.compile(r"(\d{1,6})([smhdw])")
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-
-
-def _since(text: str) -> datetime:
-    span = _SPAN.fullmatch(text.strip().lower())
-    try:
-        if span is not None:
-            now = datetime.fromtimestamp(time.time(), UTC)
-            return now - timedelta(**{_UNITS[span[2]]: int(span[1])})
-        moment = datetime.fromisoformat(text)
-    except (ValueError, OverflowError):
-        raise typer.BadParameter(
-            f"{text!r} is neither a span (30d, 12h, 2w) nor a date (2026-03-01)"
-        ) from None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def replay(
@@ -45,7 +28,7 @@ def replay(
     since: Annotated[
         datetime | None,
         typer.Option(
-            parser=_since, metavar="SPAN|DATE", help="From when on: 30d, 12h, 2026-03-01."
+            parser=moment_of, metavar="SPAN|DATE", help="From when on: 30d, 12h, 2026-03-01."
         ),
     ] = None,
     audit: Annotated[

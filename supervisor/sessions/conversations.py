@@ -159,6 +159,8 @@ class Conversations:
         require_not_looser(level, await self._records.floors_of(session))
         if level is not session.trust_level:
             await self._house.void_grants(session_id, "the supervisor: the trust level changed")
+        changed = {"from": session.trust_level.value, "to": level.value}
+        await self._house.record("trust", session_id, None, changed)
         await self._stores.sessions.update_session(session_id, SessionUpdate(trust_level=level))
         await self.floors_changed()
         return await self.trust(session_id)
@@ -180,6 +182,8 @@ class Conversations:
         lane = await self._lanes.enter(session_id, new_turn_id())  # nothing begins meanwhile
         try:
             await self._house.void_grants(session_id, "the supervisor: the session was deleted")
+            gone = {"what": "deleted", "transcript": with_transcript}
+            await self._house.record("session", session_id, None, gone)
             await self._stores.sessions.delete_session(session_id)
             await self._log.forget(session_id)
         finally:

@@ -5,17 +5,24 @@ turn gets one ending and gives its lane back.
 """
 
 import logging
-import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import PurePosixPath
+from typing import Any, Final
 from uuid import uuid4
 
 from supervisor.approvals.open_requests import TurnContext
-from supervisor.errors import ConfigurationError, SessionNotFound, TurnFailed
+from supervisor.errors import (
+    ConfigurationError,
+    HoneytokenTripped,
+    SessionNotFound,
+    TurnFailed,
+    TurnTimedOut,
+)
 from supervisor.events.log import EventLog
 from supervisor.events.schema import Event, IsolationEvent
 from supervisor.observability.logs import fields
+from supervisor.observability.metrics import METRICS
 from supervisor.runtimes.contract import RunResult, Runtime
 from supervisor.runtimes.honeytokens import Trip
 from supervisor.sessions.alarm import Alarm
@@ -23,10 +30,14 @@ from supervisor.sessions.ending import LastWords, cut_off, failed, last_words
 from supervisor.sessions.house import GateTerms, House, Stores, TurnGate
 from supervisor.sessions.lane import Lane, Lanes
 from supervisor.sessions.plan import TurnPlan
-from supervisor.sessions.turn import Heard, Stage, perform
+from supervisor.sessions.timing import Timing
+from supervisor.sessions.turn import Ending, Heard, Stage, Stopped, perform
 from supervisor.storage.session import Session
 
 logger = logging.getLogger(__name__)
+
+_LONGEST_WHY: Final = 2_000
+"""Characters of a reason in the audit log; a client may have given it."""
 
 
 class Course:
@@ -41,10 +52,11 @@ class Course:
     async def run(self, plan: TurnPlan, runtime: Runtime, lane: Lane) -> None:
         """Play the turn, book what it spent, say how it ended, give the lane back, sweep."""
         heard = Heard()
-        started = time.monotonic()
+        timing = Timing(plan.run.level)
 
         async def say(event: Event) -> None:
             heard.note(event)
+            timing.note(event)
             await self._log.append(plan.run.session_id, plan.run.turn_id, event)
             if isinstance(event, IsolationEvent):
                 body = event.model_dump(mode="json")
@@ -64,14 +76,16 @@ class Course:
                 seconds=plan.seconds(self._house.turn_seconds),
                 alarm=Alarm(plan.run.honeytokens, partial(self._incident, plan)),
             )
+            await self._house.record("launch", lane.session_id, lane.turn_id, _launched(plan))
             ending = await perform(plan, stage)
+            await self._killed(lane, ending)
             session = await self._book(plan, heard, answered=isinstance(ending, RunResult))
             words = last_words(
                 plan,
                 ending,
                 heard,
                 denials=gate.denials,
-                duration_ms=round((time.monotonic() - started) * 1000),
+                duration_ms=round(timing.seconds * 1000),
                 message_count=session.message_count,
             )
         except SessionNotFound as gone:
@@ -82,7 +96,7 @@ class Course:
             words = words or cut_off(plan.run.session_id, heard.partial_response)
             unsaid = () if heard.has_message else (plan.user_message(),)
             await self._close(lane, words, unsaid)
-            _note_end(plan, words, time.monotonic() - started)
+            _note_end(plan, words, heard, timing.seconds)
             await self._house.sweep()
             self._house.ended(plan.run.session_id)
 
@@ -98,6 +112,17 @@ class Course:
         if answered:
             await self._stores.sessions.increment_message_count(plan.run.session_id)
         return await self._stores.sessions.get_session(plan.run.session_id)
+
+    async def _killed(self, lane: Lane, ending: Ending) -> None:
+        """Enter that the turn was ended from outside, or by a limit, and why."""
+        why = None
+        if isinstance(ending, Stopped):
+            why = ending.reason
+        elif isinstance(ending, TurnTimedOut | HoneytokenTripped):
+            why = ending.message
+        if why is not None:
+            body = {"what": "turn", "why": why[:_LONGEST_WHY]}
+            await self._house.record("kill", lane.session_id, lane.turn_id, body)
 
     async def _close(self, lane: Lane, words: LastWords, unsaid: Sequence[Event]) -> None:
         """Store the ending, after what there was no cage to say before: the message itself."""
@@ -145,7 +170,29 @@ class Course:
             logger.exception("turn %s: its incident could not be recorded", run.turn_id)
 
 
-def _note_end(plan: TurnPlan, words: LastWords, seconds: float) -> None:
+def _launched(plan: TurnPlan) -> dict[str, Any]:
+    """What is about to run, and on whose terms."""
+    return {
+        "level": plan.run.level.value,
+        "workspace": plan.workspace,
+        "agent": None if plan.agent is None else plan.agent.path,
+        "model": plan.run.model,
+        "cwd": str(plan.run.cwd),
+        "network": plan.run.network,
+        "servers": plan.run.servers is not None,
+    }
+
+
+def _note_end(plan: TurnPlan, words: LastWords, heard: Heard, seconds: float) -> None:
+    spent = heard.spending
+    METRICS.turn_ended(plan.run.level.value, words.state, seconds)
+    tokens = {
+        "input": spent.input_tokens,
+        "output": spent.output_tokens,
+        "cache_read": spent.cache_read_tokens,
+        "cache_write": spent.cache_write_tokens,
+    }
+    METRICS.spent(plan.run.model, tokens, spent.cost_usd)
     known = fields(
         trust=plan.run.level.value,
         outcome=words.state,

@@ -81,7 +81,7 @@ class House:
     policy: Callable[[], CompiledPolicy]
     agents: Callable[[], Agents]
     """Reads the vault's agent files as they are now; blocks."""
-    record: Callable[[str, SessionId, TurnId, dict[str, Any]], Awaitable[object]]
+    record: Callable[[str, SessionId, TurnId | None, dict[str, Any]], Awaitable[object]]
     """Enters something into the audit log: its kind, whose it is, what it was."""
     void_grants: Callable[[SessionId, str], Awaitable[object]]
     """Ends a session's grants, and says why."""

@@ -1,0 +1,300 @@
+"""`trustfloor audit`: check the audit log, look into it, and hand it on. Reads its files only."""
+
+import json
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from supervisor.cli.json_out import write_json
+from supervisor.cli.lazy import Whole
+from supervisor.cli.moments import moment_of
+from supervisor.cli.render import Screen
+from supervisor.errors import ConfigurationError
+from supervisor.observability.audit_export import as_table, lines_of_table
+from supervisor.observability.audit_files import key_path, read_key
+from supervisor.observability.audit_moving import move_archives
+from supervisor.observability.audit_pages import Wanted, page_before
+from supervisor.observability.chain import Head
+from supervisor.observability.verification import BrokenChain, Report, Walk, examine
+from supervisor.variables import folders
+
+_ANCHOR: Final = re.compile(r"(\d{1,18}):([0-9a-f]{64})")
+_PAGE: Final = 500
+_LONGEST: Final = 300
+
+audit = typer.Typer(cls=Whole, add_completion=False, no_args_is_help=True, rich_markup_mode=None)
+
+
+@audit.callback()
+def _audit() -> None:
+    """Check the audit log, look into it, and hand it on.
+
+    It is read from its files, whether or not the supervisor runs.
+    """
+
+
+def _anchor(text: str) -> Head:
+    match = _ANCHOR.fullmatch(text)
+    if match is None:
+        raise typer.BadParameter(f"{text!r} is not N:HASH, as `verify` tells the head")
+    return Head(int(match[1]), match[2])
+
+
+Log = Annotated[
+    Path | None, typer.Option("--log", help="The log's open file (audit.jsonl in the data folder).")
+]
+KeyFile = Annotated[
+    Path | None, typer.Option("--key", help="The key's file (TRUSTFLOOR_AUDIT_KEY_FILE).")
+]
+Session = Annotated[str | None, typer.Option(help="Of this session only.")]
+Kind = Annotated[str | None, typer.Option(help="Of this kind only: decision, grant, kill, ….")]
+Rule = Annotated[str | None, typer.Option(help="Decisions by this rule only.")]
+Since = Annotated[
+    datetime | None,
+    typer.Option(parser=moment_of, metavar="SPAN|DATE", help="From when on: 12h, 30d, 2026-03-01."),
+]
+
+
+@audit.command("verify")
+def verify_log(  # noqa: PLR0913 - each is an option of the command
+    part: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FILE]", help="An export or an archived file by itself."),
+    ] = None,
+    *,
+    log: Log = None,
+    key: KeyFile = None,
+    anchor: Annotated[
+        Head | None,
+        typer.Option(
+            parser=_anchor, metavar="N:HASH", help="An entry noted down before: must be there."
+        ),
+    ] = None,
+    known: Annotated[
+        list[int] | None,
+        typer.Option(metavar="N", help="The damage that entry N notes is known; may be repeated."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Check every entry, over all files, against those before it, the head file and the key.
+
+    Without FILE it is the log of the data folder. Exit status 0 if it is whole, 1 if not, 2 if it
+    can't be read. Tells the head: note it down elsewhere, and give it back as --anchor later.
+    """
+    with _readable():
+        report = _found(part, log, key, anchor)
+    noted = [each for each in report.noted if each.n not in (known or ())]
+    problem = _unsigned(report, part)
+    if as_json:
+        write_json({**asdict(report), "whole": report.bad is None and not noted and not problem})
+    else:
+        _tell(report, Screen(sys.stdout))
+    screen = Screen(sys.stderr)
+    if report.bad is not None:
+        bad = report.bad
+        place = f"{bad.file}, line {bad.line} (entry {bad.n})"
+        screen.failure(f"{bad.kind.value}: {bad.why}", place, None)
+    for each in noted:
+        remedy = f"once you know what it was: --known {each.n}"
+        screen.failure(f"a start found the log damaged: {each.why}", f"entry {each.n}", remedy)
+    if problem is not None:
+        screen.failure(problem, None, "give the key with --key")
+    if report.bad is not None or noted or problem is not None:
+        raise typer.Exit(1)
+
+
+@audit.command("show")
+def show(  # noqa: PLR0913 - each is an option of the command
+    *,
+    session: Session = None,
+    kind: Kind = None,
+    rule: Rule = None,
+    since: Since = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 50,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, a line an entry.")] = False,
+    log: Log = None,
+) -> None:
+    """Show the latest entries, the last one last. They are as they stand: `verify` checks them."""
+    wanted = Wanted(kind=kind, session_id=session, rule=rule, since=since)
+    with _readable():
+        entries, damaged = _latest(_log(log), wanted, limit)
+    screen = Screen(sys.stdout)
+    for entry in reversed(entries):
+        if as_json:
+            sys.stdout.write(json.dumps(entry) + "\n")
+        else:
+            screen.line(_line(entry))
+    if damaged:
+        what = f"{damaged} lines are no entries"
+        Screen(sys.stderr).failure(what, None, "trustfloor audit verify")
+
+
+@audit.command("export")
+def export(  # noqa: PLR0913 - each is an option of the command
+    *,
+    session: Session = None,
+    kind: Kind = None,
+    rule: Rule = None,
+    since: Since = None,
+    table: Annotated[bool, typer.Option("--csv", help="As a table, with the whole lines.")] = False,
+    log: Log = None,
+    key: KeyFile = None,
+) -> None:
+    """Write entries to standard output as they are stored, each checked before it is written.
+
+    Without --session, --kind and --rule they are a chain without gaps, which anybody checks by
+    `trustfloor audit verify FILE`, without the key. Exit status 1 if the log is damaged: what comes
+    before the damage is written.
+    """
+    path = _log(log)
+    wanted = Wanted(kind=kind, session_id=session, rule=rule, since=since)
+    walk = Walk(path, key=read_key(_key(key, path)))
+    try:
+        with _readable():
+            lines = (line for _, line in walk if wanted.holds(json.loads(line)))
+            if table:
+                for row in as_table(lines):
+                    sys.stdout.write(row)
+            else:
+                for line in lines:
+                    sys.stdout.write(line.decode())
+    except BrokenChain as broken:
+        bad = broken.bad
+        place = f"{bad.file}, line {bad.line} (entry {bad.n})"
+        what = f"{bad.kind.value}: {bad.why}"
+        Screen(sys.stderr).failure(what, place, "trustfloor audit verify")
+        raise typer.Exit(1) from None
+    sys.stdout.flush()
+    sys.stderr.write(f"head {walk.report.head}\n")
+
+
+@audit.command("archive")
+def archive(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where they are to lie.")],
+    *,
+    log: Log = None,
+    key: KeyFile = None,
+) -> None:
+    """Move the full files elsewhere; the open one stays. Nothing of the log goes by itself.
+
+    The whole log is checked first. What stays begins where they end, signed with the key, and
+    `verify` takes it for whole; a moved file is checked by `trustfloor audit verify FILE`.
+    """
+    path = _log(log)
+    with _readable():
+        found = read_key(_key(key, path))
+        if found is None:
+            raise ConfigurationError(
+                "the key can't be read", where=str(_key(key, path)), remedy="give it with --key"
+            )
+        moved = move_archives(path, folder, found)
+    screen = Screen(sys.stdout)
+    for each in moved:
+        screen.line(str(each))
+    screen.line(f"{len(moved)} files moved", "dim")
+
+
+def _found(part: Path | None, log: Path | None, key: Path | None, anchor: Head | None) -> Report:
+    path = _log(log)
+    secret = read_key(_key(key, path))
+    if part is None:
+        return examine(path, key=secret, anchor=anchor)
+    with part.open("rb") as file:
+        is_table = file.read(2) == b"n,"
+    if not is_table:
+        return examine(part, key=secret, anchor=anchor, alone=True)
+    with tempfile.TemporaryDirectory(prefix="tf-") as room, part.open(newline="") as text:
+        copy = Path(room) / part.name
+        try:
+            copy.write_bytes(b"".join(lines_of_table(text)))
+        except ValueError as error:
+            raise ConfigurationError(str(error), where=str(part)) from None
+        return examine(copy, key=secret, anchor=anchor, alone=True)
+
+
+def _unsigned(report: Report, part: Path | None) -> str | None:
+    """What is wrong if our own log can't be held against its key."""
+    if part is not None or report.signed != "unchecked":
+        return None
+    return "the log is signed, and the key can't be read: only hashes were checked"
+
+
+def _latest(path: Path, wanted: Wanted, limit: int) -> tuple[list[dict[str, Any]], int]:
+    entries: list[dict[str, Any]] = []
+    damaged, before = 0, None
+    while len(entries) < limit:
+        most = min(_PAGE, limit - len(entries))
+        page = page_before(path, wanted, before=before, limit=most)
+        entries += page.entries
+        damaged += page.damaged
+        before = page.next
+        if before is None:
+            break
+    return entries, damaged
+
+
+def _line(entry: dict[str, Any]) -> str:
+    body = entry.get("body")
+    told = body if isinstance(body, dict) else {"body": body}
+    parts = [f"{name}={_short(value)}" for name, value in told.items() if _tells(name, value)]
+    whose = f" [session {entry['session_id']}]" if entry.get("session_id") else ""
+    return f"{entry['n']:>6} {str(entry['ts'])[:19]} {entry['kind']:<10}{whose} {' '.join(parts)}"
+
+
+def _tells(name: str, value: object) -> bool:
+    return value not in (None, "", [], {}) and name not in {"canonical", "receipt"}
+
+
+def _short(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _tell(report: Report, screen: Screen) -> None:
+    if report.entries:
+        files = f"{len(report.files)} file{'s' if len(report.files) > 1 else ''}"
+        screen.line(f"entries {report.first} to {report.head.n} in {files} fit one another")
+        signed = {
+            "checked": "signed with the key",
+            "unchecked": "signed; the key isn't here, so signatures were not checked",
+            "none": "not signed",
+        }[report.signed]
+        older = report.unsigned if report.signed == "checked" else 0
+        screen.line(signed + (f", but for {older} older ones" if older else ""))
+        screen.line(f"head {report.head}")
+    elif report.bad is None:
+        screen.line("there is no entry yet", "dim")
+    if report.torn:
+        what = f"a half line of {report.torn} bytes at the end: the next start takes it off"
+        screen.line(what, "yellow")
+
+
+def _log(log: Path | None) -> Path:
+    return log or folders(os.environ).data_dir / "audit.jsonl"
+
+
+def _key(key: Path | None, path: Path) -> Path:
+    named = os.environ.get("TRUSTFLOOR_AUDIT_KEY_FILE")
+    return key or (Path(named) if named else key_path(path))
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Tell what can't be read, and end with status 2."""
+    try:
+        yield
+    except OSError as error:
+        Screen(sys.stderr).failure(f"{error.strerror}", str(error.filename or ""), None)
+        raise typer.Exit(2) from None
+    except ConfigurationError as error:
+        Screen(sys.stderr).failure(error.message, error.where, error.remedy)
+        raise typer.Exit(2) from None
