@@ -22,6 +22,7 @@ from rich.text import Text
 from supervisor.api.faults import say
 from supervisor.cli.client import DEFAULT_URL, find_token
 from supervisor.cli.neutral import neutral
+from supervisor.cli.remedies import at_a_terminal
 from supervisor.errors import TrustfloorError
 from supervisor.observability.health import Check
 from supervisor.policy.fault import PolicyFault
@@ -90,7 +91,7 @@ def _show(console: Console, check: Check) -> None:
     line = Text.assemble((f"{word:8}", style), neutral(f"{check.name}: {check.detail}"))
     console.print(line, soft_wrap=True)
     if check.remedy and check.ok is not True:
-        console.print(Text(f"        what to do: {neutral(check.remedy)}"), soft_wrap=True)
+        console.print(Text(f"        what to do: {neutral(at_a_terminal(check.remedy))}"), soft_wrap=True)
 
 
 def check_import() -> Check:

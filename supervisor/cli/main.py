@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "doctor": "supervisor.cli.doctor",
     "policy": "supervisor.cli.policy",
     "sessions": "supervisor.cli.sessions",
+    "workspaces": "supervisor.cli.workspaces",
     "grants": "supervisor.cli.grants",
     "tokens": "supervisor.cli.tokens",
     "login": "supervisor.cli.login",

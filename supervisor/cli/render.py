@@ -14,6 +14,7 @@ from rich.text import Text
 from supervisor.cli.client import Heard
 from supervisor.cli.effects import HIDDEN, effect_lines
 from supervisor.cli.neutral import neutral, one_line
+from supervisor.cli.remedies import at_a_terminal
 
 _LONGEST_INPUT: Final = 4_000
 _LONGEST_RESULT: Final = 1_500
@@ -187,7 +188,7 @@ class Screen:
         if where:
             self.line(f"  where: {where}", "red")
         if remedy:
-            self.line(f"  what to do: {remedy}", "red")
+            self.line(f"  what to do: {at_a_terminal(remedy)}", "red")
 
 
 def _beyond(resolved: Mapping[str, Any]) -> str:

@@ -1,5 +1,6 @@
 """`trustfloor sessions`: list, read, rename, put away and delete sessions."""
 
+import json
 import sys
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
@@ -7,9 +8,16 @@ from urllib.parse import quote, urlencode
 import typer
 
 from supervisor.cli.answered import AsJson, DataDir, answered
+from supervisor.cli.client import Client
 from supervisor.cli.json_out import write_json
 from supervisor.cli.lazy import Whole
+from supervisor.cli.neutral import one_line
 from supervisor.cli.render import Screen
+from supervisor.trust.levels import TrustLevel
+
+_LONGEST = 1_000
+"""Characters of a call's input, and of why one failed."""
+_LONGEST_LINE = 120
 
 sessions = typer.Typer(cls=Whole, add_completion=False, rich_markup_mode=None)
 
@@ -97,6 +105,35 @@ def rename(
     Screen(sys.stdout).line(f"renamed: {title}")
 
 
+@sessions.command("trust")
+def trust(
+    session: Id,
+    level: Annotated[
+        TrustLevel | None,
+        typer.Argument(metavar="[LEVEL]", help="What it is to run at from its next message on."),
+    ] = None,
+    *,
+    as_json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Show at which level a session runs and who demands it, or ask for another level."""
+    path = f"/api/sessions/{quote(session, safe='')}/trust"
+
+    async def asked(client: Client) -> Any:
+        if level is None:
+            return await client.get(path)
+        return await client.put(path, {"trustLevel": level.value})
+
+    found = answered(asked, data_dir)
+    if as_json:
+        write_json(found)
+        return
+    screen = Screen(sys.stdout)
+    screen.line(f"runs at {found['effective']}")
+    for each in found["trace"]:
+        screen.line(f"    {each}", "dim")
+
+
 @sessions.command("fork")
 def fork(session: Id, *, as_json: AsJson = False, data_dir: DataDir = None) -> None:
     """Begin a new session that goes on from this one, which stays as it is."""
@@ -164,15 +201,35 @@ def _facts(session: dict[str, Any]) -> str:
 
 
 def _say(screen: Screen, message: dict[str, Any]) -> None:
-    screen.line("")
-    screen.line(f"{message['role']}  {message['timestamp'][:19]}", "dim")
-    for block in message["blocks"]:
+    blocks = message["blocks"]
+    # What tools gave comes in messages of the user's role; the person hasn't said it.
+    if not all(block["type"] == "tool_result" for block in blocks):
+        screen.line("")
+        screen.line(f"{message['role']}  {message['timestamp'][:19]}", "dim")
+    for block in blocks:
         match block["type"]:
             case "text":
                 screen.line(block["text"])
             case "tool_use":
-                screen.line(f"  uses {block['name']}", "dim")
+                given = json.dumps(block.get("input"), ensure_ascii=False)
+                screen.line(f"  ▸ {one_line(block['name'])} {one_line(_cut(given))}", "cyan")
             case "tool_result":
-                lines = block["content"].splitlines() or [""]
-                more = f" (and {len(lines) - 1} more lines)" if len(lines) > 1 else ""
-                screen.line(f"  gets {lines[0][:120]}{more}", "dim")
+                _tell_result(screen, block)
+            case "image":
+                screen.line("  (a picture)", "dim")
+
+
+def _tell_result(screen: Screen, block: dict[str, Any]) -> None:
+    lines = block["content"].splitlines() or [""]
+    if block["isError"]:  # why it failed or was refused, whole
+        said = _cut("\n".join(lines)).replace("\n", "\n    ")
+        screen.line(f"  ✗ {said}", "red")
+        return
+    more = f" (and {len(lines) - 1} more lines)" if len(lines) > 1 else ""
+    screen.line(f"  → {lines[0][:_LONGEST_LINE]}{more}", "dim")
+
+
+def _cut(text: str) -> str:
+    if len(text) <= _LONGEST:
+        return text
+    return f"{text[:_LONGEST]}… ({len(text) - _LONGEST} more characters)"
