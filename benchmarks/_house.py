@@ -79,11 +79,16 @@ class Supervisor:
 
     def resident_kib(self) -> int:
         """The memory it holds now."""
-        return _status_kib(self.process.pid, "VmRSS")
+        return resident_kib(self.process.pid)
 
     def peak_kib(self) -> int:
         """The most memory it held so far."""
         return _status_kib(self.process.pid, "VmHWM")
+
+
+def resident_kib(pid: int) -> int:
+    """The memory that a process holds now."""
+    return _status_kib(pid, "VmRSS")
 
 
 def _status_kib(pid: int, name: str) -> int:

@@ -143,7 +143,8 @@ async def join(  # noqa: PLR0913 - each is a part of the request
     return EventStream(
         lambda: subscribe(supervisor.log, found.id, after=start, until_terminal=until == "done"),
         heartbeat_seconds=request.app.state.heartbeat_seconds,
-        closing=request.app.state.closing if until == "never" else None,
+        closing=request.app.state.closing,
+        hears_of_stop=lambda: found.id in supervisor.conversations.active(),
     )
 
 

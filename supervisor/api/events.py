@@ -79,10 +79,15 @@ async def list_events(  # noqa: PLR0913 - each is a part of the request
     """
     wanted, found = _wanted(types), await _session(supervisor, session, caller)
     numbers = await supervisor.log.numbers()
-    through, gap = numbers.last, is_gap(after, numbers)
+    through, asked_after = numbers.last, after
     after = 0 if after > through else after
     events = await supervisor.log.over_all(Wanted(after, through, wanted, found, limit))
+    # Looked at afterwards: what was pruned meanwhile isn't among the events.
+    gap = is_gap(asked_after, await supervisor.log.numbers())
     more = len(events) == limit
+    if events and not more:  # large ones are fewer than `limit`
+        rest = Wanted(events[-1].number, through, wanted, found, 1)
+        more = bool(await supervisor.log.over_all(rest))
     last = events[-1].number if more else max(after, through)
     shown = await Visible(supervisor, caller).of(each.record for each in events)
     listed = b",".join(each.data for each in shown)

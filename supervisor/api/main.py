@@ -44,9 +44,11 @@ from supervisor.api.problems import speak_problems
 from supervisor.api.refusals import tell_refusals
 from supervisor.api.requests import tell_requests
 from supervisor.api.sse import HEARTBEAT_SECONDS
+from supervisor.api.stopping import Closing
 from supervisor.api.waiting_bodies import NoLongerOpen, OpenList
 from supervisor.observability.health import version
 from supervisor.observability.logs import fields
+from supervisor.storage.timestamp import SystemClock
 
 _log = logging.getLogger(__name__)
 
@@ -72,6 +74,10 @@ class Api:
         """The OpenAPI document of all routes and events."""
         return self.inner.openapi()
 
+    def announce_stop(self, seconds: float) -> None:
+        """Tell every stream that the supervisor stops, and that turns have so many seconds."""
+        self.inner.state.closing.announce(seconds)
+
     def close_streams(self) -> None:
         """End the streams that follow a session over its turns, once all that is there is sent."""
         self.inner.state.closing.set()
@@ -81,7 +87,7 @@ def make_api(parts: Parts, *, heartbeat_seconds: float = HEARTBEAT_SECONDS) -> A
     """The application over these parts. A stream is never silent for longer than the heartbeat."""
     inner = make_routes()
     inner.state.parts = parts
-    inner.state.closing = asyncio.Event()
+    inner.state.closing = Closing(SystemClock())
     inner.state.heartbeat_seconds = heartbeat_seconds
     door = Access(HeadAsGet(inner), parts.keeper, parts.settings.allowed_hosts)
     return Api(inner, door)

@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from supervisor.api.faults import say
 from supervisor.api.main import Api, make_api
 from supervisor.api.parts import Conversations, Parts
+from supervisor.api.stalled import let_go_of_stalled
 from supervisor.app import open_supervisor
 from supervisor.cli.choices import choice, whole_number
 from supervisor.cli.hidden_key import close_memory, take_hidden_key
@@ -141,7 +142,10 @@ async def _serve(settings: Settings) -> None:
             configure_logs(settings.log_format, redact=parts.log.redact)
             _warn_of_processors(settings)
             server = _Server(
-                make_api(parts), parts.conversations, lambda: _announce(parts, listener)
+                make_api(parts),
+                parts.conversations,
+                settings.shutdown_seconds,
+                lambda: _announce(parts, listener),
             )
             told_to_stop.then(server.stop)
             await server.serve([listener])
@@ -168,6 +172,7 @@ def _bind(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    let_go_of_stalled(listener)
     try:
         listener.bind((settings.host, settings.port))
     except OSError as error:
@@ -187,9 +192,10 @@ class _Server(uvicorn.Server):
     """
 
     def __init__(
-        self, api: Api, conversations: Conversations, listening: Callable[[], None]
+        self, api: Api, conversations: Conversations, grace: float, listening: Callable[[], None]
     ) -> None:
         self._api = api
+        self._grace = grace
         self._conversations = conversations
         self._listening = listening
         super().__init__(
@@ -229,6 +235,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """First the turns end, then the streams, and only then the connections."""
+        self._api.announce_stop(self._grace)
         await self._conversations.end_all()
         self._api.close_streams()
         await super().shutdown(sockets)

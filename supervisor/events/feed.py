@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
-from supervisor.events.log import EventLog, EventRecord, Numbers, Wanted
+from supervisor.events.log import BATCH_BYTES, EventLog, EventRecord, Numbers, Wanted
 from supervisor.events.replay import gap
 from supervisor.ids import SessionId
 
@@ -85,15 +85,16 @@ class Feed:
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def _read(self) -> list[EventRecord]:
+        through = (await self._log.numbers()).last
+        wanted = Wanted(self._seen, through, self._types, self._session_id, max_bytes=BATCH_BYTES)
+        found = await self._log.over_all(wanted)
+        # Looked at afterwards: what was pruned meanwhile isn't among those found.
         numbers = await self._log.numbers()
         if is_gap(max(self._seen, self._told), numbers):
             self._bell.set()
             self._told = numbers.pruned
             self._seen = 0 if self._seen > numbers.last else self._seen
             return [self._gap()]
-        through = numbers.last
-        wanted = Wanted(self._seen, through, self._types, self._session_id)
-        found = await self._log.over_all(wanted)
         if len(found) > 0:
             self._bell.set()  # there may be more
         self._seen = found[-1].number if found else max(self._seen, through)

@@ -37,8 +37,8 @@ from supervisor.storage.timestamp import SystemClock, to_text
 __all__ = ["EventLog", "EventRecord", "Numbers", "Retention", "Wanted", "is_terminal"]
 
 BATCH_EVENTS = 1000
-BATCH_BYTES = 1 << 20
-"""How much `read` gives at once, and so what a reader holds in memory."""
+BATCH_BYTES = 256 << 10
+"""How much `read` gives at once (one event at least), and so what a reader holds in memory."""
 
 _log = logging.getLogger(__name__)
 _TERMINAL_TYPES = frozenset(
@@ -142,6 +142,7 @@ class EventLog:
     async def forget(self, session_id: SessionId) -> None:
         """Remove the session's events, when the session itself is deleted."""
         await self._db.transact(partial(event_rows.forget, session_id=session_id))
+        self.hub.forget(session_id)
 
     def _numberless(self, session_id: SessionId, turn_id: TurnId, event: Event) -> NewEvent:
         ts = to_text(self.clock.now())

@@ -1,7 +1,8 @@
 """A reader of one session's events: the stored ones, then the live ones, no gap and no double.
 
-The reader is attached to the hub before it reads the log. What is committed in between is then in
-both, and numbers tell the two apart; a reader that fell behind goes back to the log.
+The reader's number says where it is; whether what follows comes from the session's tail in memory
+or from the log makes no difference to it. The tail is kept from before the log is read: what is
+committed in between is then in both. A reader that fell behind goes back to the log.
 """
 
 import asyncio
@@ -9,15 +10,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Self
 
-from supervisor.events.hub import Subscription
+from supervisor.events.hub import Reader
 from supervisor.events.log import EventLog, EventRecord, is_terminal
+from supervisor.events.notices import GAP, notice
 from supervisor.events.schema import WarningEvent
-from supervisor.ids import SessionId, TurnId
-from supervisor.storage import json_line
-from supervisor.storage.timestamp import to_text
-
-GAP = "event_gap"
-"""The code of the warning that stands for events which are no longer stored."""
+from supervisor.ids import SessionId
 
 
 @asynccontextmanager
@@ -31,23 +28,17 @@ async def subscribe(
     the last of them. Where events were pruned, or the client's number is one this log never gave
     (it was lost, and begun anew), a `warning` with code `event_gap` says so and is not stored.
     """
-    subscription = Subscription()
-    log.hub.attach(session_id, subscription)
-    try:
-        extent = await log.extent(session_id)
-        horizon = extent.last if until_terminal else None
-        yield Records(log, session_id, subscription, after or 0, horizon)
-    finally:
-        log.hub.detach(session_id, subscription)
+    with log.hub.reading(session_id) as reader:
+        horizon = None
+        if until_terminal:
+            last = reader.tail.last
+            horizon = (await log.extent(session_id)).last if last is None else last
+        yield Records(log, session_id, reader, after or 0, horizon)
 
 
 def gap(log: EventLog, session_id: SessionId, seq: int, message: str) -> EventRecord:
     """A warning made on the fly, in the place of events that aren't stored any more."""
-    ts, turn_id = to_text(log.clock.now()), TurnId("")
-    warning = WarningEvent(code=GAP, message=message).model_dump(by_alias=True)
-    envelope = {"seq": seq, "turn_id": turn_id, "ts": ts, "session_id": session_id}
-    data = json_line.dump({**envelope, **warning})
-    return EventRecord(session_id, turn_id, seq, "warning", ts, data)
+    return notice(log.clock, session_id, seq, WarningEvent(code=GAP, message=message))
 
 
 class Records:
@@ -57,16 +48,16 @@ class Records:
         self,
         log: EventLog,
         session_id: SessionId,
-        subscription: Subscription,
+        reader: Reader,
         after: int,
         horizon: int | None,
     ) -> None:
         self._log = log
         self._session_id = session_id
-        self._subscription = subscription
+        self._reader = reader
         self._seen = max(0, after)
         self._horizon = horizon  # the first terminal record at or beyond it is the last one given
-        self._must_replay = True
+        self._must_replay = not reader.tail.covers(self._seen)
         self._ended = False
         self._ready: list[EventRecord] = []
 
@@ -105,17 +96,13 @@ class Records:
 
     async def _live(self, deadline: float | None) -> list[EventRecord] | None:
         """What came since, perhaps nothing new; None when the time is over."""
-        try:
-            async with asyncio.timeout_at(deadline):
-                await self._subscription.wait()
-        except TimeoutError:
+        if not await self._reader.wait(self._seen, deadline):
             return None
-        records = self._subscription.take()
-        fresh = [record for record in records or () if record.seq > self._seen]
-        if records is None or (fresh and fresh[0].seq != self._seen + 1):
+        records = self._reader.tail.after(self._seen)
+        if records is None:
             self._must_replay = True
             return []
-        return self._give(fresh)
+        return self._give(list(records))
 
     async def _replay(self) -> list[EventRecord]:
         extent = await self._log.extent(self._session_id)
@@ -133,7 +120,11 @@ class Records:
         elif not stored:
             self._must_replay = False
             return []
-        return self._give(stored)
+        given = self._give(stored)
+        # What is committed after the look at its extent is in the tail, which is kept since before.
+        behind = self._seen < extent.last and not self._reader.tail.covers(self._seen)
+        self._must_replay = behind
+        return given
 
     def _give(self, records: list[EventRecord]) -> list[EventRecord]:
         for index, record in enumerate(records):

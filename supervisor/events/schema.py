@@ -84,11 +84,15 @@ class ToolResultEvent(Event):
 
 
 class WarningEvent(Event):
-    """Something went wrong that doesn't end the turn."""
+    """Something went wrong that doesn't end the turn.
+
+    `at`: when what it warns of comes, in seconds since the epoch, where that is known.
+    """
 
     type: Literal["warning"] = "warning"
     code: str
     message: str
+    at: float | None = None
 
 
 class Demand(Event):

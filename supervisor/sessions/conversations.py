@@ -16,6 +16,7 @@ from supervisor.errors import (
     ShuttingDown,
 )
 from supervisor.events.log import EventLog
+from supervisor.events.notices import shutting_down
 from supervisor.events.schema import WarningEvent
 from supervisor.ids import SessionId, new_session_id, new_turn_id
 from supervisor.mcp.chosen import ALL, LEFT_OUT, TurnServers, Wanted
@@ -133,10 +134,7 @@ class Conversations:
             lane.stop.tell("the supervisor was stopped")
 
     def _farewell(self) -> WarningEvent:
-        return WarningEvent(
-            code="shutting_down",
-            message=f"the supervisor stops in {self._house.shutdown_seconds:.0f} s",
-        )
+        return shutting_down(self._house.shutdown_seconds, self._log.clock.now())
 
     async def abort(self, session_id: SessionId, reason: str) -> bool:
         """Ask the session's turn to end; False if none runs."""

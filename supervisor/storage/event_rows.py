@@ -15,15 +15,22 @@ ROW_OVERHEAD = 200
 _TURNS_PRUNED_PER_APPEND = 16
 
 
-class EventRecord(NamedTuple):
-    """One stored event. `data` is its final JSON, one line; `ts` is ISO 8601 in UTC."""
-
+class _Row(NamedTuple):
     session_id: SessionId
     turn_id: TurnId
     seq: int
     type: str
     ts: str
     data: bytes
+
+
+class EventRecord(_Row):
+    """One stored event. `data` is its final JSON, one line; `ts` is ISO 8601 in UTC."""
+
+    is_shared = False
+    """Whether several read this very record: what is made of it is worth keeping with it then."""
+    framed: bytes | None = None
+    """As it goes to clients, if it is shared and was sent to one."""
 
 
 class NewEvent(NamedTuple):
@@ -105,13 +112,17 @@ async def numbers(db: Database) -> Numbers:
 
 
 class Wanted(NamedTuple):
-    """Events of these types, of all sessions or one, numbered above `after`, up to `through`."""
+    """Events of these types, of all sessions or one, numbered above `after`, up to `through`.
+
+    The first of them: up to `limit`, and one or as many as fit `max_bytes`.
+    """
 
     after: int
     through: int
     types: Sequence[str]
     session_id: SessionId | None = None
     limit: int = 500
+    max_bytes: int = 8 << 20
 
 
 async def over_all(db: Database, wanted: Wanted) -> list[Numbered]:
@@ -119,12 +130,30 @@ async def over_all(db: Database, wanted: Wanted) -> list[Numbered]:
     marks = ", ".join("?" * len(wanted.types))
     one = () if wanted.session_id is None else (wanted.session_id,)
     of_session = " AND session_id = ?" * len(one)
+    which = f"FROM events WHERE rowid > ? AND rowid <= ? AND type IN ({marks}){of_session}"
+    given = (*wanted.types, *one)
+    sizes = await db.rows(
+        f"SELECT rowid, length(data) {which} ORDER BY rowid LIMIT ?",
+        (wanted.after, wanted.through, *given, wanted.limit),
+    )
+    if not sizes:
+        return []
     rows = await db.rows(
-        "SELECT rowid, session_id, turn_id, seq, type, ts, data FROM events"  # noqa: S608 - marks
-        f" WHERE rowid > ? AND rowid <= ? AND type IN ({marks}){of_session} ORDER BY rowid LIMIT ?",
-        (wanted.after, wanted.through, *wanted.types, *one, wanted.limit),
+        f"SELECT rowid, session_id, turn_id, seq, type, ts, data {which} ORDER BY rowid",
+        (wanted.after, _fitting(sizes, wanted.max_bytes), *given),
     )
     return [Numbered(number, EventRecord(*rest)) for number, *rest in rows]
+
+
+def _fitting(sizes: Sequence[sqlite3.Row], max_bytes: int) -> int:
+    """The last number of those, of (number, bytes), that fit together; the first one does."""
+    taken, through = 0, 0
+    for number, size in sizes:
+        if taken and taken + size > max_bytes:
+            break
+        taken += size
+        through = number
+    return through
 
 
 async def extent(db: Database, session_id: SessionId) -> Extent:
@@ -150,16 +179,12 @@ async def read(
         " ORDER BY seq LIMIT ?",
         (session_id, after, limit),
     )
-    taken, through = 0, after
-    for row in sizes:
-        if taken and taken + row["size"] > max_bytes:
-            break
-        taken += row["size"]
-        through = row["seq"]
+    if not sizes:
+        return []
     rows = await db.rows(
         "SELECT session_id, turn_id, seq, type, ts, data FROM events"
         " WHERE session_id = ? AND seq > ? AND seq <= ? ORDER BY seq",
-        (session_id, after, through),
+        (session_id, after, _fitting(sizes, max_bytes)),
     )
     return [EventRecord(*row) for row in rows]
 

@@ -83,7 +83,7 @@ def delta(message: Message | None) -> str:
 
 async def until_nobody_reads(world: ApiWorld) -> None:
     async with asyncio.timeout(20):
-        while world.log.hub._subscriptions:
+        while world.log.hub.all_readers():
             await asyncio.sleep(0.01)
 
 

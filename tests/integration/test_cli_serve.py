@@ -222,9 +222,12 @@ class TestAStop:
                 assert response.status_code == 200
                 pieces = response.aiter_raw()
                 await anext(pieces)
-                running.process.send_signal(by)
-                async for _ in pieces:
-                    pass
+                async with client.stream("GET", "/api/events/stream") as over_all:
+                    also = over_all.aiter_raw()
+                    await anext(also)
+                    running.process.send_signal(by)
+                    for each in (pieces, also):
+                        assert b"shutting_down" in b"".join([piece async for piece in each])
             assert await running.process.wait() == 0
 
     async def test_gives_turns_their_grace_and_tells_their_clients_how_they_ended(

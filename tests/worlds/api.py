@@ -225,6 +225,7 @@ async def api_world(
     heartbeat_seconds: float = 15.0,
     allowed_hosts: str = "box.example",
     door: bool = True,
+    stalled_seconds: float | None = None,
 ) -> AsyncIterator[ApiWorld]:
     """Everything in a folder of the test's; gone when the block ends.
 
@@ -286,7 +287,7 @@ async def api_world(
             keeper=keeper,
         )
         api = make_api(parts, heartbeat_seconds=heartbeat_seconds)
-        async with listening(api if door else _doorless(api.inner)) as at:
+        async with listening(api if door else _doorless(api.inner), stalled_seconds) as at:
             yield ApiWorld(
                 at, parts, turns, log, sessions, api.openapi(), api.close_streams, api.inner
             )

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import uvicorn
 from starlette.types import ASGIApp
 
+from supervisor.api.stalled import let_go_of_stalled
+
 
 @dataclass(frozen=True)
 class Listening:
@@ -23,9 +25,14 @@ class Listening:
 
 
 @contextlib.asynccontextmanager
-async def listening(app: ASGIApp) -> AsyncIterator[Listening]:
-    """Serve the application on a free port, as `trustfloor serve` does, until the block ends."""
+async def listening(app: ASGIApp, stalled_seconds: float | None = None) -> AsyncIterator[Listening]:
+    """Serve the application on a free port, as `trustfloor serve` does, until the block ends.
+
+    With `stalled_seconds`, readers that stand still for so long are let go; else none is.
+    """
     with contextlib.closing(socket.socket()) as listener:
+        if stalled_seconds is not None:
+            let_go_of_stalled(listener, stalled_seconds)
         listener.bind(("127.0.0.1", 0))
         config = uvicorn.Config(
             app,

@@ -1,6 +1,8 @@
 import asyncio
 
-from supervisor.events.hub import Hub, Subscription
+import pytest
+
+from supervisor.events.hub import Hub, Reader, Tail
 from supervisor.ids import SessionId, TurnId
 from supervisor.storage.event_rows import EventRecord
 from tests.worlds.storage import OTHER, SESSION
@@ -10,55 +12,96 @@ def record(seq: int, of: SessionId = SESSION, size: int = 10) -> EventRecord:
     return EventRecord(of, TurnId("t"), seq, "text", "", b"x" * size)
 
 
-def test_a_reader_gets_its_sessions_records_in_order() -> None:
-    hub, reader = Hub(), Subscription()
-    hub.attach(SESSION, reader)
-    hub.publish(record(1))
-    hub.publish(record(1, OTHER))
-    hub.publish(record(2))
-    assert reader.take() == [record(1), record(2)]
-    assert reader.take() == []
+def seqs(tail: Tail, after: int) -> list[int] | None:
+    found = tail.after(after)
+    return None if found is None else [each.seq for each in found]
 
 
-def test_a_reader_that_overflows_holds_nothing_and_the_others_miss_nothing() -> None:
-    hub, slow, quick = Hub(), Subscription(max_events=2), Subscription()
-    hub.attach(SESSION, slow)
-    hub.attach(SESSION, quick)
-    for seq in range(1, 6):
-        hub.publish(record(seq))
-    taken = quick.take()
-    assert taken is not None
-    assert len(taken) == 5
-    assert slow.take() is None
-    hub.publish(record(6))
-    assert slow.take() == [record(6)]
+def test_readers_share_their_sessions_records_in_order() -> None:
+    hub = Hub()
+    with hub.reading(SESSION) as one, hub.reading(SESSION) as other:
+        for each in (record(1), record(1, OTHER), record(2)):
+            hub.publish(each)
+        assert one.tail is other.tail
+        assert seqs(one.tail, 0) == [1, 2]
+        assert seqs(one.tail, 1) == [2]
+        assert seqs(one.tail, 2) == []
 
 
-def test_bytes_are_bounded_as_well() -> None:
-    reader = Subscription(max_bytes=100)
-    reader.offer(record(1, size=60))
-    reader.offer(record(2, size=60))
-    assert reader.take() is None
+@pytest.mark.parametrize("readers", [1, 500])
+def test_what_is_held_is_bounded_however_many_stand_still(readers: int) -> None:
+    hub = Hub()
+    tail = Tail(max_events=3, max_bytes=100)
+    standing = [Reader(tail) for _ in range(readers)]
+    for seq in range(1, 50):
+        tail.put(record(seq))
+    assert seqs(tail, 46) == [47, 48, 49]
+    assert seqs(tail, 45) is None
+    tail.put(record(50, size=90))
+    assert seqs(tail, 48) == [49, 50]
+    tail.put(record(51, size=5000))  # one is always kept
+    assert seqs(tail, 50) == [51]
+    assert tail.bytes == 5000
+    assert all(reader.tail is tail for reader in standing)
+    assert hub.bytes == 0
+
+
+def test_tails_are_bounded_together_and_the_longest_silent_is_given_up() -> None:
+    hub = Hub(max_bytes=100)
+    with hub.reading(SESSION) as silent, hub.reading(OTHER) as loud:
+        hub.publish(record(1, SESSION, size=60))
+        hub.publish(record(1, OTHER, size=30))
+        assert hub.bytes == 90
+        hub.publish(record(2, OTHER, size=30))
+        assert silent.tail.last is None
+        assert seqs(loud.tail, 0) == [1, 2]
+        assert hub.bytes == 60
+        hub.publish(record(2, SESSION))
+        assert seqs(silent.tail, 1) == [2]
+        assert seqs(silent.tail, 0) is None
+    assert hub.bytes == 0
+
+
+def test_a_hole_is_never_passed_over() -> None:
+    tail = Tail()
+    for seq in (1, 2, 4):
+        tail.put(record(seq))
+    assert seqs(tail, 2) is None
+    assert seqs(tail, 3) == [4]
+    assert not tail.covers(2)
+    assert tail.covers(3)
 
 
 async def test_waiting_ends_with_a_record_and_survives_a_cancellation() -> None:
-    reader = Subscription()
-    waiting = asyncio.create_task(reader.wait())
+    reader = Reader(Tail())
+    waiting = asyncio.create_task(reader.wait(0, None))
     await asyncio.sleep(0)
     waiting.cancel()
     await asyncio.wait({waiting})
-    waiting = asyncio.create_task(reader.wait())
+    waiting = asyncio.create_task(reader.wait(0, None))
     await asyncio.sleep(0)
-    reader.offer(record(1))
-    await asyncio.wait_for(waiting, 5)
-    assert reader.take() == [record(1)]
+    reader.tail.put(record(1))
+    assert await asyncio.wait_for(waiting, 5)
+    assert await reader.wait(0, None)
+
+
+async def test_waiting_ends_when_the_time_is_over_and_leaves_nothing() -> None:
+    reader = Reader(Tail())
+    now = asyncio.get_running_loop().time
+    assert not await reader.wait(0, now())
+    late = asyncio.create_task(reader.wait(0, now() + 600))
+    await asyncio.sleep(0)
+    reader.tail.put(record(1))
+    assert await late
+    assert not await reader.wait(1, now() + 0.001)  # sooner than the timer that stands yet
+    assert reader.tail._waiting == set()
+    reader.end()
 
 
 def test_a_session_nobody_reads_leaves_nothing_behind() -> None:
-    hub, reader = Hub(), Subscription()
-    hub.attach(SESSION, reader)
-    assert hub.readers(SESSION) == 1
-    hub.detach(SESSION, reader)
-    hub.detach(SESSION, reader)
-    assert hub.readers(SESSION) == 0
-    assert hub._subscriptions == {}
+    hub = Hub()
+    with hub.reading(SESSION), hub.reading(SESSION):
+        hub.publish(record(1))
+        assert hub.readers(SESSION) == hub.all_readers() == 2
+    assert hub.readers(SESSION) == hub.all_readers() == hub.bytes == 0
+    assert hub._tails == {}

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.events import replay
-from supervisor.events.hub import QUEUE_BYTES, Subscription
+from supervisor.events import hub
+from supervisor.events.hub import TAIL_BYTES, Tail
 from supervisor.events.log import EventLog, EventRecord, Retention
-from supervisor.events.replay import GAP, Records, subscribe
+from supervisor.events.notices import GAP
+from supervisor.events.replay import Records, subscribe
 from supervisor.ids import TurnId
 from tests.worlds.storage import SESSION, TURN, done, event_log, text
 
@@ -26,11 +27,11 @@ async def rest(records: Records) -> list[int]:
 
 
 @pytest.mark.parametrize("after", [None, 0, 7, 40])
-@pytest.mark.parametrize("queue", [1, 3, 1000])
+@pytest.mark.parametrize("kept", [1, 3, 1000])
 async def test_no_gap_and_no_double_while_others_append(
-    tmp_path: Path, after: int | None, queue: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, after: int | None, kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(replay, "Subscription", lambda: Subscription(max_events=queue))
+    monkeypatch.setattr(hub, "Tail", lambda: Tail(max_events=kept))
     async with event_log(tmp_path) as log:
         await log.append_all(SESSION, TURN, [text()] * 40)
 
@@ -150,7 +151,7 @@ async def test_a_forgotten_session_is_a_gap_and_goes_on(tmp_path: Path) -> None:
             assert [record.seq for record in await gather(records, 1)] == [3]
 
 
-async def test_a_reader_that_stands_still_slows_nobody_and_holds_little(tmp_path: Path) -> None:
+async def test_a_reader_that_stands_still_slows_nobody_and_holds_nothing(tmp_path: Path) -> None:
     async with (
         event_log(tmp_path) as log,
         subscribe(log, SESSION) as still,
@@ -160,5 +161,43 @@ async def test_a_reader_that_stands_still_slows_nobody_and_holds_little(tmp_path
         for _ in range(30):
             await log.append_all(SESSION, TURN, [text("x" * 10_000)] * 20)
             assert len(await gather(quick, 20)) == 20
-        assert still._subscription._bytes <= QUEUE_BYTES
+        assert log.hub.bytes <= TAIL_BYTES
         assert [record.seq for record in await gather(still, 600)] == list(range(1, 601))
+
+
+async def test_what_the_tail_has_is_read_without_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with event_log(tmp_path) as log, subscribe(log, SESSION) as first:
+        await log.append_all(SESSION, TURN, [text()] * 5)
+        assert len(await gather(first, 5)) == 5
+
+        async def never(*_: object, **__: object) -> list[EventRecord]:
+            raise AssertionError("the log was read")
+
+        monkeypatch.setattr(log, "read", never)
+        monkeypatch.setattr(log, "extent", never)
+        async with subscribe(log, SESSION, after=2) as again:
+            assert [record.seq for record in await gather(again, 3)] == [3, 4, 5]
+        async with subscribe(log, SESSION, after=0, until_terminal=True) as joined:
+            await log.append(SESSION, TURN, done())
+            assert await rest(joined) == [1, 2, 3, 4, 5, 6]
+
+
+async def test_events_pruned_while_a_reader_stands_still_are_told_as_a_gap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "Tail", lambda: Tail(max_events=2))
+    async with (
+        EventLog(tmp_path / "e.db", retention=Retention(session_bytes=2000)) as log,
+        subscribe(log, SESSION) as still,
+    ):
+        await log.append(SESSION, TURN, text())
+        assert [record.seq for record in await gather(still, 1)] == [1]
+        for turn in range(6):
+            await log.append_all(SESSION, TurnId(f"t{turn}"), [text("x" * 500)] * 3 + [done()])
+        first = (await log.extent(SESSION)).first
+        told = await gather(still, 3)
+    assert json.loads(told[0].data)["code"] == GAP
+    assert f"events 2 to {first - 1} " in json.loads(told[0].data)["message"]
+    assert [record.seq for record in told] == [first - 1, first, first + 1]
