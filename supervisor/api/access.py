@@ -8,7 +8,7 @@ purpose: the framework's class for middleware hides from a stream that its clien
 import hmac
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -22,6 +22,7 @@ from supervisor.api.caller import CALLER, CSRF
 from supervisor.api.cut_off import is_long, until_over
 from supervisor.api.problems import Problem
 from supervisor.api.scopes import demand_of
+from supervisor.console.serve import READING
 from supervisor.observability.logs import fields
 
 _log = logging.getLogger(__name__)
@@ -213,8 +214,19 @@ class Doorkeeper(Protocol):
 class Access:
     """ASGI middleware that lets a request in or answers why not; web sockets are closed."""
 
-    def __init__(self, app: ASGIApp, keeper: Doorkeeper, allowed_hosts: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        keeper: Doorkeeper,
+        allowed_hosts: Iterable[str] = (),
+        pages: Container[str] = frozenset(),
+    ) -> None:
+        """`pages` are paths of files that anyone may read who gets past Host and Origin.
+
+        What serves them sets their headers.
+        """
         self._app = app
+        self._pages = pages
         self._keeper = keeper
         self._names = Names(allowed_hosts)
 
@@ -232,7 +244,7 @@ class Access:
             await _refuse(refusal, scope, receive, guarded)
             return
         if not _has_body(scope):
-            await self._pass_on(scope, receive, guarded)
+            await self._pass_on(scope, receive, send if self._is_page(scope) else guarded)
             return
         most = _most(scope)
         body = await _read_bounded(receive, most)
@@ -242,6 +254,9 @@ class Access:
             await _refuse(_too_large(most), scope, receive, guarded)
             return
         await self._pass_on(scope, _replay(body, receive), guarded)
+
+    def _is_page(self, scope: Scope) -> bool:
+        return scope["path"] in self._pages and scope["method"] in READING
 
     def _judge(self, scope: Scope) -> Problem | None:
         own_port = (scope.get("server") or ("", 0))[1] or 0
@@ -271,6 +286,8 @@ class Access:
     async def _let_in(self, scope: Scope) -> Problem | None:
         """Note who calls in the scope, or say why they may not."""
         path, method = scope["path"], scope["method"]
+        if self._is_page(scope):
+            return None
         if (path in OPEN_PATHS and method not in CHANGING) or (path, method) == (
             LOGIN_PATH,
             "POST",

@@ -46,6 +46,8 @@ from supervisor.api.requests import tell_requests
 from supervisor.api.sse import HEARTBEAT_SECONDS
 from supervisor.api.stopping import Closing
 from supervisor.api.waiting_bodies import NoLongerOpen, OpenList
+from supervisor.console.serve import Console
+from supervisor.console.site import Site
 from supervisor.observability.health import version
 from supervisor.observability.logs import fields
 from supervisor.storage.timestamp import SystemClock
@@ -89,7 +91,9 @@ def make_api(parts: Parts, *, heartbeat_seconds: float = HEARTBEAT_SECONDS) -> A
     inner.state.parts = parts
     inner.state.closing = Closing(SystemClock())
     inner.state.heartbeat_seconds = heartbeat_seconds
-    door = Access(HeadAsGet(inner), parts.keeper, parts.settings.allowed_hosts)
+    site = Site()
+    app = Console(HeadAsGet(inner), site)
+    door = Access(app, parts.keeper, parts.settings.allowed_hosts, pages=site)
     return Api(inner, door)
 
 

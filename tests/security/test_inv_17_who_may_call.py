@@ -360,7 +360,7 @@ class TestACallerWithoutTheToken:
             (await speak(port, request("GET", path, port, token=None))).body.replace(
                 path.encode(), b"PATH"
             )
-            for path in ("/api/no-such-route", "/api/workspaces", "/", "/api/chat/session/1")
+            for path in ("/api/no-such-route", "/api/workspaces", "/no", "/api/chat/session/1")
         }
         assert len(bodies) == 1
 

@@ -1,0 +1,96 @@
+// Requests to the supervisor that served this page, and its problems as errors.
+
+/** What went wrong, as the supervisor told it. */
+export class Problem extends Error {
+  constructor(status, told = {}) {
+    super(told.detail || told.title || `the supervisor answered ${status}`);
+    this.name = "Problem";
+    this.status = status;
+    this.code = told.code ?? "unknown";
+    this.where = told.where ?? null;
+    this.remedy = told.remedy ?? null;
+    this.errors = told.errors ?? [];
+    this.incident = told.incident ?? null;
+  }
+}
+
+/** Says `signed-out` when the supervisor no longer knows who we are. */
+export const session = new EventTarget();
+
+let csrfToken = null;
+let clockAhead = 0;
+
+/** The token that requests which change something carry besides the cookie. */
+export function keepCsrfToken(token) {
+  csrfToken = token ?? null;
+}
+
+/** The supervisor's clock, in seconds since the epoch, as far as its answers tell it. */
+export function serverNow() {
+  return (Date.now() + clockAhead) / 1000;
+}
+
+function address(path, query) {
+  const given = Object.entries(query ?? {}).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  if (given.length === 0) return path;
+  const parts = new URLSearchParams();
+  for (const [name, value] of given) for (const each of [value].flat()) parts.append(name, each);
+  return `${path}?${parts}`;
+}
+
+/** A request as the browser's own `fetch` makes it, with what ours need; raises Problem. */
+export async function send(method, path, { body, query, headers = {}, signal } = {}) {
+  const changes = method !== "GET";
+  const all = { Accept: "application/json", ...headers };
+  if (changes) all["Content-Type"] = "application/json";
+  if (changes && csrfToken !== null) all["X-CSRF-Token"] = csrfToken;
+  let answer;
+  try {
+    answer = await fetch(address(path, query), {
+      method,
+      headers: all,
+      body: changes ? JSON.stringify(body ?? {}) : undefined,
+      credentials: "same-origin",
+      cache: "no-store",
+      redirect: "error",
+      signal,
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new Problem(0, { code: "unreachable", detail: "The supervisor doesn't answer.", remedy: "Is it running? This page tries again by itself." });
+  }
+  noteClock(answer.headers.get("date"));
+  if (answer.ok) return answer;
+  const problem = new Problem(answer.status, await document_of(answer));
+  if (answer.status === 401) session.dispatchEvent(new Event("signed-out"));
+  throw problem;
+}
+
+async function document_of(answer) {
+  try {
+    return await answer.json();
+  } catch {
+    return {};
+  }
+}
+
+function noteClock(date) {
+  const told = Date.parse(date ?? "");
+  if (Number.isNaN(told)) return;
+  const ahead = told + 500 - Date.now(); // a Date header counts whole seconds
+  clockAhead = Math.abs(ahead) < 2000 ? 0 : ahead;
+}
+
+async function read(method, path, options) {
+  const answer = await send(method, path, options);
+  return answer.status === 204 ? null : answer.json();
+}
+
+export const get = (path, options) => read("GET", path, options);
+export const post = (path, body, options) => read("POST", path, { ...options, body });
+export const put = (path, body, options) => read("PUT", path, { ...options, body });
+export const patch = (path, body, options) => read("PATCH", path, { ...options, body });
+export const remove = (path, options) => read("DELETE", path, options);
+
+/** A part of a path that came from data. */
+export const part = (text) => encodeURIComponent(text);

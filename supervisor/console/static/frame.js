@@ -1,0 +1,91 @@
+// What is round every view: the bar with what waits, and the rooms.
+
+import { fill, h, icon } from "./dom.js";
+import { may, whoIs } from "./me.js";
+import { showKeys } from "./shortcuts.js";
+import { choose, theme } from "./theme.js";
+import { doing } from "./ui.js";
+import { visible } from "./visible.js";
+import { waiting } from "./waiting.js";
+
+const ROOMS = [
+  ["Work", [["sessions", "Sessions"], ["approvals", "Approvals", "approve"], ["search", "Search", "chat"]]],
+  ["Setup", [["workspaces", "Workspaces"], ["agents", "Agents"], ["mcp", "MCP servers", "admin"], ["policy", "Policy"], ["grants", "Grants"]]],
+  ["Machine", [["health", "Health"]]],
+];
+
+const NEXT = { system: "light", light: "dark", dark: "system" };
+
+function themeSwitch() {
+  const made = h("button", { type: "button", class: "quiet" });
+  const draw = () => {
+    const now = theme();
+    fill(made, icon(now === "dark" ? "moon" : "sun"), h("span", { class: "wide" }, now === "system" ? "Auto" : now === "dark" ? "Dark" : "Light"));
+    made.setAttribute("aria-label", `Colours: ${now === "system" ? "as the system" : now}. Change`);
+  };
+  made.addEventListener("click", () => {
+    choose(NEXT[theme()]);
+    draw();
+  });
+  draw();
+  return made;
+}
+
+function waitingLink() {
+  const made = h("a", { href: "#/approvals", class: "waits" });
+  const draw = () => {
+    const count = waiting.count;
+    fill(made, icon("wait"), h("span", {}, count === 0 ? "Nothing waits" : count === 1 ? "1 waits for you" : `${count} wait for you`));
+    made.classList.toggle("some", count > 0);
+  };
+  draw();
+  drawing.push(draw);
+  return made;
+}
+
+let drawing = [];
+waiting.addEventListener("change", () => drawing.forEach((draw) => draw()));
+
+/** The bar at the top; without `signOut` nobody is signed in. */
+export function drawBar({ signOut = null }) {
+  drawing = [];
+  const name = h("a", { href: "#/sessions", class: "name" }, "Trustfloor");
+  const menu = h("button", { type: "button", class: "quiet menu", "aria-expanded": "false", "aria-controls": "rooms" }, icon("menu"), "Menu");
+  menu.addEventListener("click", () => unfold(menu, menu.getAttribute("aria-expanded") !== "true"));
+  window.addEventListener("hashchange", () => unfold(menu, false));
+  const keys = h("button", { type: "button", class: "quiet wide", "aria-label": "Keys", on: { click: showKeys } }, "?");
+  const bar = document.getElementById("bar");
+  if (signOut === null) {
+    fill(bar, h("span", { class: "name" }, "Trustfloor"), h("span", { class: "gap" }), themeSwitch());
+    return;
+  }
+  const out = whoIs()?.name ? doing("Log out", signOut, { class: "quiet", title: `Logged in as ${visible(whoIs().name)}` }) : null;
+  fill(bar, menu, name, h("span", { class: "gap" }), may("approve") ? waitingLink() : null, keys, themeSwitch(), out);
+}
+
+function unfold(menu, open) {
+  menu.setAttribute("aria-expanded", String(open));
+  document.getElementById("rooms").classList.toggle("open", open);
+}
+
+/** The rooms that this token may enter; none while nobody is signed in. */
+export function drawRooms() {
+  const place = document.getElementById("rooms");
+  place.hidden = whoIs() === null;
+  fill(place, whoIs() === null ? [] : ROOMS.map(([title, rooms]) => [
+    h("h2", { class: "rooms-title" }, title),
+    h("ul", {}, rooms.filter(([, , scope]) => scope === undefined || may(scope)).map(([room, words]) =>
+      h("li", {}, h("a", { href: `#/${room}`, data: { room } }, words, room === "approvals" ? badge() : null)))),
+  ]));
+}
+
+function badge() {
+  const made = h("span", { class: "badge" });
+  const draw = () => {
+    made.hidden = waiting.count === 0;
+    fill(made, String(waiting.count), h("span", { class: "unseen" }, waiting.count === 1 ? " waits" : " wait"));
+  };
+  draw();
+  drawing.push(draw);
+  return made;
+}

@@ -1,0 +1,130 @@
+// A permission request as a person judges it: what would run, why it is asked, what can be said.
+
+import { part, post } from "./api.js";
+import { note, say } from "./announce.js";
+import { countdown } from "./countdown.js";
+import { fill, h } from "./dom.js";
+import { may } from "./me.js";
+import { doing, facts, field, problemBox, select, trustBadge } from "./ui.js";
+import { visible } from "./visible.js";
+import { waiting } from "./waiting.js";
+
+const ARMED_MS = 600; // no click that was meant for something else grants anything
+const LASTING = [["", "as long as the session"], ["900", "15 minutes"], ["3600", "one hour"], ["28800", "8 hours"]];
+const OWN = "own";
+const ONCE = "once";
+
+function choice(name, value, label, checked = false) {
+  const radio = h("input", { type: "radio", name, value, id: `${name}-${value}`, checked });
+  return h("div", { class: "choice" }, radio, h("label", { for: radio.id }, label));
+}
+
+function covers(suggestion) {
+  const extra = [];
+  if (suggestion.matches !== null && suggestion.matches !== undefined) extra.push(`${suggestion.matches}${suggestion.matchesMore ? " or more" : ""} ${suggestion.matches === 1 ? "file" : "files"} now`);
+  if (suggestion.earlierPrompts > 0) extra.push(`would have saved ${suggestion.earlierPrompts} earlier ${suggestion.earlierPrompts === 1 ? "request" : "requests"}`);
+  if (!suggestion.enough) extra.push("not enough by itself");
+  return [h("strong", {}, visible(suggestion.covers)), h("br"), h("code", {}, visible(`${suggestion.kind}: ${suggestion.pattern}`)), extra.length > 0 ? h("span", { class: "muted small" }, ` · ${extra.join(" · ")}`) : null];
+}
+
+/** What goes beyond the call: nothing, suggestions, or an own pattern. */
+function beyond(request) {
+  const name = `grant-${request.id}`;
+  const pattern = h("input", { spellcheck: "false", autocapitalize: "off", "aria-label": "Own pattern" });
+  const lasting = select(LASTING, "");
+  const scope = select([["session", "this session"], ...(may("admin") && request.suggestedGrants.some((each) => each.scopes.includes("agent")) ? [["agent", "the agent, in all its sessions"]] : [])], "session");
+  const list = h("div", { class: "choices" },
+    choice(name, ONCE, [h("strong", {}, "Only this call")], true),
+    request.suggestedGrants.map((each) => choice(name, each.id, covers(each))));
+  const own = choice(name, OWN, [h("strong", {}, "An own pattern")]);
+  own.append(pattern);
+  pattern.addEventListener("focus", () => (own.querySelector("input").checked = true, shape()));
+  const more = h("div", { class: "filters" }, field("For", scope), field("How long", lasting));
+  if (request.suggestedGrants.length > 0) list.append(own);
+  const chosen = () => list.querySelector("input:checked").value;
+  const shape = () => {
+    more.hidden = chosen() === ONCE;
+    const suggestion = request.suggestedGrants.find((each) => each.id === chosen());
+    const agent = scope.querySelector("option[value=agent]");
+    if (agent) agent.disabled = suggestion !== undefined && !suggestion.scopes.includes("agent");
+    if (agent?.disabled && scope.value === "agent") scope.value = "session";
+  };
+  list.addEventListener("change", shape);
+  shape();
+  const body = () => {
+    if (chosen() === ONCE) return { scope: "once" };
+    const said = { scope: scope.value };
+    if (lasting.value) said.expiresIn = Number(lasting.value);
+    if (chosen() === OWN) said.pattern = pattern.value;
+    else said.suggestion = chosen();
+    return said;
+  };
+  return { node: h("fieldset", {}, h("legend", {}, "Let it run"), list, more), body, isOnce: () => chosen() === ONCE };
+}
+
+/**
+ * The card of an open request: `node`, `over(words)` when it waits no longer, `rearm()` when what
+ * is under the pointer may have changed.
+ */
+export function requestCard(request, { signal, withSession = false }) {
+  const told = h("div", {});
+  const granting = beyond(request);
+  const message = h("input", { autocomplete: "off", maxlength: "2000" });
+  const buttons = [];
+  let armedAt = 0;
+  const rearm = () => (armedAt = performance.now() + ARMED_MS);
+
+  function button(label, props, act) {
+    const made = doing(label, async () => {
+      if (performance.now() < armedAt || !node.isConnected) return;
+      fill(told);
+      try {
+        await act();
+      } catch (error) {
+        if (!signal.aborted) fill(told, problemBox(error));
+      }
+      waiting.soon();
+    }, props);
+    buttons.push(made);
+    return made;
+  }
+
+  const path = `/api/permissions/${part(request.id)}`;
+  const hash = { contentHash: request.contentHash };
+  const newer = request.secondsLeft !== undefined;
+  const said = () => ({ ...(newer ? hash : {}), ...(message.value.trim() ? { message: message.value.trim() } : {}) });
+  const grant = button("Allow", { class: "main" }, async () => {
+    const answer = await post(`${path}/grant`, { ...hash, ...granting.body() });
+    over(granting.isOnce() ? "Allowed, this once." : `Allowed: ${answer.grants.map((each) => visible(each.pattern)).join(", ")}`);
+    if (answer.also.length > 0) note(`${answer.also.length} more ${answer.also.length === 1 ? "request is" : "requests are"} answered by it.`);
+  });
+  const deny = button("Deny", {}, async () => (await post(`${path}/deny`, said()), over("Denied.")));
+  const stop = button("Deny and stop the turn", { class: "danger-quiet" }, async () => (await post(`${path}/deny`, { ...said(), stop: true }), over("Denied, and the turn is stopped.")));
+
+  const time = countdown(request, { signal, onEnd: () => over("Nobody answered in time: denied.") });
+  const forms = h("div", { class: "stack" }, granting.node, h("div", { class: "row" }, grant),
+    h("fieldset", {}, h("legend", {}, "Don't"), field("Message to the agent", message, "It reads this in place of a result."), h("div", { class: "row" }, deny, stop)));
+  const who = request.agentName ? `${visible(request.agentName)}: ` : "";
+  const node = h("section", { class: "request", tabindex: "-1", data: { request: request.id }, "aria-label": `Request: ${visible(request.toolName)}` },
+    h("header", {}, h("h2", {}, who, visible(request.toolName), " ", h("span", { class: "muted" }, visible(request.permissionType))), h("span", { class: "row" }, trustBadge(request.trustLevel), time)),
+    request.hasHiddenCharacters ? h("p", { class: "hidden-warning" }, "Careful: it has characters that don't show, or that look like others. They are named below as ⟨U+…⟩.") : null,
+    h("pre", { class: "code", tabindex: "0", role: "region", "aria-label": "What would run" }, request.display),
+    facts([["Why you are asked", visible(request.reason)], ["Rule", h("code", {}, visible(request.rule))],
+      ["Session", withSession ? h("a", { href: `#/session/${part(request.sessionId)}` }, visible(request.workspace ?? request.sessionId)) : null]]),
+    may("approve") ? forms : h("p", { class: "muted" }, "Your token may not answer this."), told);
+
+  function over(words) {
+    if (node.classList.contains("over")) return;
+    node.classList.add("over");
+    delete node.dataset.request;
+    const hadFocus = node.contains(document.activeElement);
+    time.remove();
+    const last = h("p", { class: "muted", role: "status" }, words ?? "It is answered.");
+    if (forms.isConnected) forms.replaceWith(last);
+    say(words ?? "It is answered");
+    if (hadFocus) node.focus();
+  }
+
+  rearm();
+  return { node, over, rearm };
+}

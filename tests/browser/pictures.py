@@ -1,0 +1,96 @@
+"""Makes the pictures of docs/screenshots anew: `python -m tests.browser.pictures`.
+
+A real supervisor, real containers, and a scripted model in the person's place of one; needs the
+engine, the runner image and Chromium, as the browser tests do.
+"""
+
+import asyncio
+import json
+import shutil
+from pathlib import Path
+
+from playwright.async_api import Page, expect
+
+from tests.worlds.browser import DESK, PHONE, Tab, a_visitor
+from tests.worlds.house import Told, bash, calls, step
+
+ROOT = Path(__file__).parents[2]
+PICTURES = ROOT / "docs" / "screenshots"
+
+SCENARIO = """version: 1
+scripts:
+  - name: harvest
+    when: {contains: harvest}
+    steps: %s
+  - name: site
+    when: {contains: site}
+    steps: %s
+  - name: anything
+    when: {always: true}
+    steps: [{text: "I only know two things."}]
+"""
+HARVEST = [
+    bash(
+        "cat notes/garden.md",
+        text="Let me look at your notes.",
+        thinking="The garden notes should have it.",
+    ),
+    calls(("Read", {"file_path": "/vault/.env"})),
+    calls(
+        (
+            "Write",
+            {"file_path": "/tmp/harvest.md", "content": "Tomatoes: 14 kg\nCarrots: 6 kg\n"},
+        ),
+        text="14 kg of tomatoes and 6 kg of carrots. I'd like to write that down.",
+    ),
+    step("Done."),
+]
+SITE = [bash("cd projects/site && git push --force origin main"), step("Pushed.")]
+
+
+def _asks(event: Told) -> bool:
+    return bool(event["type"] == "permission_request")
+
+
+async def _take(page: Page, name: str) -> None:
+    await page.screenshot(path=PICTURES / f"{name}.png", animations="disabled")
+
+
+async def _main() -> None:
+    PICTURES.mkdir(exist_ok=True)
+    async with a_visitor(
+        SCENARIO % (json.dumps(HARVEST), json.dumps(SITE)), approval_seconds="900"
+    ) as visitor:
+        house = visitor.house
+        shutil.copytree(ROOT / "sample-vault", house.vault, dirs_exist_ok=True)
+        garden = house.sent("How was the harvest last year?")
+        site = house.sent("Publish the site.", trustLevel="vault")
+        async with garden as first, site as second:
+            await first.until(_asks)
+            await second.until(_asks)
+            for scheme in ("light", "dark"):
+                async with visitor.tab(viewport=DESK, color_scheme=scheme) as tab:
+                    await _pictures(tab, first.session_id, "" if scheme == "light" else "-dark")
+            async with visitor.tab(viewport=PHONE, color_scheme="dark") as tab:
+                await tab.go(f"#/session/{first.session_id}", "")
+                await expect(tab.page.get_by_role("button", name="Allow")).to_be_visible()
+                await _take(tab.page, "phone")
+
+
+async def _pictures(tab: Tab, session: str, suffix: str) -> None:
+    await tab.go(f"#/session/{session}", "")
+    await expect(tab.page.get_by_role("button", name="Allow")).to_be_visible()
+    await _take(tab.page, f"session{suffix}")
+    await tab.go("#/approvals", "Approvals")
+    await tab.page.get_by_role("radio", name="git push").last.check()
+    await _take(tab.page, f"approvals{suffix}")
+    if not suffix:
+        await tab.go("#/policy", "Policy")
+        await tab.page.get_by_label("Command").fill("cd build && rm -rf out | tee log")
+        await tab.page.get_by_role("button", name="Explain").click()
+        await expect(tab.page.locator("[data-explanation]")).to_be_visible()
+        await _take(tab.page, "policy")
+
+
+if __name__ == "__main__":
+    asyncio.run(_main())

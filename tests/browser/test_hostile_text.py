@@ -1,0 +1,136 @@
+"""What a model, a tool or a file says is shown as text, whatever it looks like: S02, markup."""
+
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import expect
+
+from tests.worlds.browser import Tab, Visitor, a_visitor
+from tests.worlds.house import calls, prompt, step
+
+pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
+
+EXOTIC = "x\u2028\u2029\u0085\u000b\u000c\u001c\r\n\r\n\rdata: fake\n\nevent: done\ny"
+MARKUP = (
+    "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
+    "<a href='javascript:document.title=\"owned\"'>click</a>"
+    "&lt;b&gt; **bold** <svg onload=alert(1)>"
+)
+BIDI = "access\u202e\u2066// fdp.exe\u2069\u200b end"
+ALL = f"{EXOTIC}\n{MARKUP}\n{BIDI}"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def visitor() -> AsyncIterator[Visitor]:
+    """A browser and a supervisor for all tests of this file; the vault's names are hostile too."""
+    async with a_visitor() as made:
+        agents = made.house.vault / "agents"
+        agents.mkdir()
+        (agents / "evil.md").write_text(
+            f"---\nname: evil\ndescription: {MARKUP.replace(':', '')!r}\n---\n{MARKUP}\n"
+        )
+        (agents / "<b>broken.md").write_text("---\nname: [\n---\n")
+        yield made
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def tab(visitor: Visitor) -> AsyncIterator[Tab]:
+    """A window of the test's own, signed in. A dialog that a script opens is a complaint."""
+    async with visitor.tab() as made:
+        made.page.on("dialog", lambda shown: made.complaints.append(f"dialog: {shown.message}"))
+        yield made
+
+
+async def is_untouched(tab: Tab) -> None:
+    """Nothing of what was said has become an element, or run."""
+    assert (
+        await tab.page.locator("main").locator("img, script, iframe, b, svg[onload]").count() == 0
+    )
+    assert await tab.page.locator("a[href^='javascript']").count() == 0
+    assert await tab.page.title() != "owned"
+
+
+async def test_what_the_model_and_its_tools_say_stays_text_code_point_for_code_point(
+    tab: Tab,
+) -> None:
+    page, house = tab.page, tab.house
+    (house.vault / "notes" / "evil.md").write_text(ALL, newline="")
+    turn = await house.turn(
+        prompt(
+            calls(("Bash", {"command": "cat notes/evil.md", "description": MARKUP}), text=ALL),
+            step("That was all."),
+        ),
+        trustLevel="full",
+    )
+    told = [event for event in turn if event["type"] == "text" and event.get("content") == ALL]
+    assert told, "the world is as it should be: the event has the very text"
+    (result,) = [event["content"] for event in turn if event["type"] == "tool_result"]
+    session = turn[0]["session_id"]
+    for visit in ("at first", "loaded anew"):
+        await tab.go(f"#/session/{session}", "")
+        prose = page.locator(".turn > div > [data-prose]").first
+        await expect(prose).to_be_visible()
+        assert await prose.evaluate("node => node.textContent") == ALL, visit
+        await page.locator("[data-tool=Bash] > summary").click()
+        shown = page.locator("[data-result]")
+        await expect(shown).to_be_visible()
+        assert await shown.evaluate("node => node.textContent") == result, visit
+        await is_untouched(tab)
+        await page.reload()
+    name = page.get_by_role("button", name=re.compile("name them")).first
+    await name.click()
+    named = page.locator(".turn > div > [data-prose]").first
+    await expect(named).to_contain_text("⟨U+202E⟩⟨U+2066⟩// fdp.exe⟨U+2069⟩⟨U+200B⟩ end")
+
+
+async def test_history_out_of_a_transcript_shows_the_same_string(tab: Tab) -> None:
+    house = tab.house
+    turn = await house.turn(prompt(step(ALL)), trustLevel="full")
+    forked = (await house.post(f"/api/chat/session/{turn[0]['session_id']}/fork")).json()
+    await tab.go(f"#/session/{forked['id']}", "")
+    said = tab.page.locator(".turn > div > [data-prose]").last
+    await expect(said).to_be_visible()
+    assert await said.evaluate("node => node.textContent") == ALL
+    await is_untouched(tab)
+
+
+async def test_an_approval_names_what_the_eye_can_not_see(tab: Tab) -> None:
+    page = tab.page
+    async with tab.house.sent(
+        prompt(calls(("Write", {"file_path": "/tmp/a\u202efdp.md", "content": ALL})), step("Well."))
+    ):
+        await tab.go("#/approvals", "Approvals")
+        card = page.get_by_role("region", name="Request: Write")
+        await expect(card.get_by_text("Careful:")).to_be_visible()
+        shown = card.get_by_role("region", name="What would run")
+        await expect(shown).to_contain_text("/tmp/a⟨U+202E⟩fdp.md")
+        text = str(await shown.evaluate("node => node.textContent"))
+        assert not set(text) & set("\u202e\u2066\u2069\u200b\u2028\u0085\r")
+        await is_untouched(tab)
+        await card.get_by_role("button", name="Deny and stop the turn").is_visible()
+    (waits,) = (await tab.house.get("/api/permissions"))["permissions"]
+    await tab.house.post(f"/api/permissions/{waits['id']}/deny")
+
+
+async def test_names_and_titles_are_text_too(tab: Tab) -> None:
+    page, house = tab.page, tab.house
+    turn = await house.turn(prompt(step("Hi.")), trustLevel="full")
+    async with house.client() as client:
+        await client.patch(
+            f"/api/chat/session/{turn[0]['session_id']}", json={"title": f"{MARKUP}{BIDI}"}
+        )
+    await tab.go("#/sessions", "Sessions")
+    row = page.locator(f"[data-session='{turn[0]['session_id']}']")
+    await expect(row).to_contain_text("<img src=x")
+    await expect(row).to_contain_text("⟨U+202E⟩")
+    await is_untouched(tab)
+    await row.locator("a.title").click()
+    await expect(page.get_by_role("heading", level=1)).to_contain_text("<script>")
+    await is_untouched(tab)
+    await tab.go("#/agents", "Agents")
+    await expect(page.get_by_text("<b>broken.md")).to_be_visible()
+    await page.get_by_text("Its prompt").click()
+    await expect(page.get_by_role("region", name="Prompt of evil")).to_contain_text("<svg onload")
+    await is_untouched(tab)

@@ -1,0 +1,169 @@
+"""Every view for everyone: axe finds nothing in light and dark, a phone shows all, keys do all."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import expect
+
+from tests.worlds.browser import PHONE, Visitor, a_visitor
+from tests.worlds.house import bash, calls, prompt, step
+
+pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
+
+VIEWS = {
+    "#/sessions": "Sessions",
+    "#/new": "New session",
+    "#/approvals": "Approvals",
+    "#/search?q=oat": "Search",
+    "#/workspaces": "Workspaces",
+    "#/agents": "Agents",
+    "#/mcp": "MCP servers",
+    "#/policy": "Policy",
+    "#/grants": "Grants",
+    "#/health": "Health",
+}
+"""Each view that needs nothing but itself: its address and its heading."""
+
+AGENT = """---
+name: writer
+description: writes things
+trust: sandboxed
+---
+You write.
+"""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def visitor() -> AsyncIterator[Visitor]:
+    """A supervisor with something to see in each view, and a request that waits for good."""
+    async with a_visitor(approval_seconds="3000") as made:
+        house = made.house
+        (house.vault / "agents").mkdir()
+        (house.vault / "agents" / "writer.md").write_text(AGENT)
+        (house.vault / "agents" / "broken.md").write_text("---\nname: 7\n---\n")
+        (house.vault / ".mcp.json").write_text('{"mcpServers": {"notes": {"command": "true"}}}')
+        yield made
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def session(visitor: Visitor) -> AsyncIterator[str]:
+    """The address of a session with all there is to see, and a turn that waits for a person."""
+    house = visitor.house
+    turn = await house.turn(
+        prompt(
+            bash("cat notes/today.md", text="Let me see.", thinking="where?"),
+            calls(("Read", {"file_path": "/vault/.env"})),
+            step("So it is."),
+        )
+    )
+    asking = prompt(calls(("Write", {"file_path": "/tmp/plan.md", "content": "a\nb\n"})))
+    async with house.sent(asking, sessionId=turn[0]["session_id"]) as stream:
+        await stream.until(lambda event: event["type"] == "permission_request")
+        yield f"#/session/{stream.session_id}"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_axe_finds_nothing_in_any_view(visitor: Visitor, session: str, scheme: str) -> None:
+    found = []
+    rules = ("color-contrast",) if scheme == "dark" else ()  # all else is the same in the dark
+    async with visitor.tab(color_scheme=scheme, reduced_motion="reduce") as tab:
+        for route, heading in {**VIEWS, session: ""}.items():
+            await tab.go(route, heading)
+            for folded in await tab.page.locator("main details:not([open]) > summary").all():
+                if await folded.is_visible():
+                    await folded.click()
+            found += await tab.accessible(f"{scheme} {route}", *rules)
+        await tab.page.keyboard.press("Escape")
+        await tab.page.locator("h1").click()
+        await tab.page.keyboard.press("?")
+        await expect(tab.page.get_by_role("dialog")).to_be_visible()
+        found += await tab.accessible(f"{scheme} keys", *rules)
+    assert found == []
+
+
+async def test_nothing_is_wider_than_a_phone(visitor: Visitor, session: str) -> None:
+    async with visitor.tab(viewport=PHONE, has_touch=True) as tab:
+        wide = {}
+        for route, heading in {**VIEWS, session: ""}.items():
+            await tab.go(route, heading)
+            over = await tab.page.evaluate(
+                "() => document.documentElement.scrollWidth - window.innerWidth"
+            )
+            if over > 0:
+                wide[route] = over
+        assert wide == {}
+        await tab.page.get_by_role("button", name="Menu").click()
+        await tab.page.get_by_role("link", name="Workspaces").click()
+        await tab.arrived("Workspaces")
+        await expect(tab.page.get_by_role("link", name="Workspaces")).to_be_hidden()
+
+
+async def test_the_keyboard_leads_everywhere_and_the_focus_follows(
+    visitor: Visitor, session: str
+) -> None:
+    async with visitor.tab() as tab:
+        page = tab.page
+        await tab.arrived("Sessions")
+        await page.keyboard.press("Tab")
+        await expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+        await page.keyboard.press("Enter")
+        await expect(page.locator("main")).to_be_focused()
+        await page.keyboard.press("/")
+        await expect(page.get_by_role("searchbox", name="Search")).to_be_focused()
+        await page.keyboard.type("ga?")
+        await expect(page.get_by_role("searchbox", name="Search")).to_have_value("ga?")
+        await page.get_by_role("heading", level=1).click()
+        await page.keyboard.press("g")
+        await page.keyboard.press("a")
+        await tab.arrived("Approvals")
+        await expect(page.get_by_role("heading", level=1)).to_be_focused()
+        await page.keyboard.press("j")
+        await expect(page.get_by_role("region", name="Request: Write")).to_be_focused()
+        await page.keyboard.press("?")
+        keys = page.get_by_role("dialog")
+        await keys.get_by_label("Single keys lead somewhere").uncheck()
+        await page.keyboard.press("Escape")
+        await expect(keys).to_be_hidden()
+        await page.keyboard.press("g")
+        await page.keyboard.press("s")
+        await page.keyboard.press("?")
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Approvals")
+        await expect(page.get_by_role("dialog")).to_be_hidden()
+
+
+async def test_the_switch_of_colours_is_kept(visitor: Visitor) -> None:
+    async with visitor.tab(color_scheme="light") as tab:
+        page = tab.page
+        paper = "() => getComputedStyle(document.body).backgroundColor"
+        light = await page.evaluate(paper)
+        switch = page.get_by_role("button", name="Colours")
+        await switch.click()
+        await switch.click()
+        await expect(switch).to_have_accessible_name("Colours: dark. Change")
+        dark = await page.evaluate(paper)
+        assert dark != light
+        await page.reload()
+        await tab.arrived("Sessions")
+        assert await page.evaluate(paper) == dark
+
+
+async def test_one_window_hears_for_all_and_another_takes_over_when_it_goes(
+    visitor: Visitor, session: str
+) -> None:
+    async with visitor.tab() as tab:
+        context = tab.page.context
+        others = [await context.new_page() for _ in range(7)]
+        for other in others:
+            await other.goto(f"{tab.house.url}/")
+            await expect(other).to_have_title("(1) Sessions · Trustfloor")
+        await tab.page.close()
+        async with tab.house.sent(
+            prompt(calls(("Write", {"file_path": "/tmp/x.md", "content": "x"})))
+        ) as stream:
+            asked = await stream.until(lambda event: event["type"] == "permission_request")
+            for other in others:
+                await expect(other).to_have_title("(2) Sessions · Trustfloor")
+            await tab.house.post(f"/api/permissions/{asked['id']}/deny")
+        for other in others:
+            await expect(other).to_have_title("(1) Sessions · Trustfloor")
