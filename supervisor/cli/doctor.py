@@ -91,7 +91,9 @@ def _show(console: Console, check: Check) -> None:
     line = Text.assemble((f"{word:8}", style), neutral(f"{check.name}: {check.detail}"))
     console.print(line, soft_wrap=True)
     if check.remedy and check.ok is not True:
-        console.print(Text(f"        what to do: {neutral(at_a_terminal(check.remedy))}"), soft_wrap=True)
+        console.print(
+            Text(f"        what to do: {neutral(at_a_terminal(check.remedy))}"), soft_wrap=True
+        )
 
 
 def check_import() -> Check:
