@@ -3,6 +3,7 @@
 `VAULT_PATH`, `PORT` and `ANTHROPIC_API_KEY` are read as well, as earlier clients have it.
 """
 
+import ipaddress
 import re
 from pathlib import Path
 from typing import Annotated, Literal
@@ -56,6 +57,19 @@ class Settings(BaseSettings):
         (), validation_alias=_named("allowed_hosts")
     )
     """Names, besides loopback's, under which clients may call (comma-separated); no wildcard."""
+
+    tls_cert: Path | None = Field(None, validation_alias=_named("tls_cert"))
+    """The certificate's file (PEM, with its chain); with it, HTTPS is spoken instead of HTTP."""
+    tls_key: Path | None = Field(None, validation_alias=_named("tls_key"))
+    """Its private key's file (PEM, without a passphrase)."""
+    trusted_proxies: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), validation_alias=_named("trusted_proxies")
+    )
+    """Addresses or networks (comma-separated) whose `X-Forwarded-For` and `-Proto` are believed."""
+    rate_per_minute: int = Field(6000, ge=0, validation_alias=_named("rate_per_minute"))
+    """Requests of one token in a minute, a sixth of them at once; 0: no limit."""
+    failed_per_minute: int = Field(60, ge=0, validation_alias=_named("failed_per_minute"))
+    """Wrong tokens and codes from one address in a minute, after which it is told to wait."""
 
     floor: TrustLevel = Field(TrustLevel.FULL, validation_alias=_named("floor"))
     """The server's own trust floor."""
@@ -152,6 +166,21 @@ class Settings(BaseSettings):
         if any("*" in name for name in names):
             raise ValueError("a wildcard would let any web page in; list the names")
         return names
+
+    @field_validator("trusted_proxies", mode="before")
+    @classmethod
+    def _split_proxies(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        networks = tuple(each.strip() for each in value.split(",") if each.strip())
+        for each in networks:
+            try:
+                ipaddress.ip_network(each)
+            except ValueError:
+                raise ValueError(
+                    f"{each!r} is no address and no network such as 172.18.0.0/16"
+                ) from None
+        return networks
 
     @field_validator("mcp_variables", mode="before")
     @classmethod

@@ -17,6 +17,7 @@ from supervisor.errors import ConfigurationError
 PREFIX: Final = "TRUSTFLOOR_"
 SETTINGS: Final = (
     "vault", "data_dir", "runtime_dir", "policies", "host", "port", "allowed_hosts", "floor",
+    "tls_cert", "tls_key", "trusted_proxies", "rate_per_minute", "failed_per_minute",
     "model", "api_key", "api_url", "embeddings_url", "embeddings_model", "embeddings_key",
     "engine_socket", "runner_image", "engine_path_map",
     "sandbox_memory_mb", "sandbox_pids", "sandbox_cpus", "sandbox_tmp_mb", "sandbox_home_mb",
@@ -33,6 +34,7 @@ _OTHER_VARIABLES: Final = frozenset(
         # of the clients
         "TRUSTFLOOR_URL",
         "TRUSTFLOOR_TOKEN",
+        "TRUSTFLOOR_CA_FILE",
         # of scripts/ and of the tests
         "TRUSTFLOOR_BASE",
         "TRUSTFLOOR_CLI",

@@ -154,6 +154,7 @@ INVARIANTS: Final = (
         (
             "security/test_inv_17_who_may_call.py",
             "security/test_inv_17_tokens_and_logins.py",
+            "security/test_inv_17_pace_and_tls.py",
             "unit/access/test_scopes.py",
         ),
     ),

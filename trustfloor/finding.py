@@ -1,6 +1,7 @@
 """Where the supervisor is, and its token: by the environment, or where it keeps them itself."""
 
 import os
+import ssl
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +14,24 @@ DEFAULT_URL: Final = "http://127.0.0.1:3333"
 def find_url() -> str:
     """Where the supervisor is: `TRUSTFLOOR_URL`, or the default port on this machine."""
     return os.environ.get("TRUSTFLOOR_URL") or DEFAULT_URL
+
+
+def find_trust() -> ssl.SSLContext | bool:
+    """Whose certificates are believed: `TRUSTFLOOR_CA_FILE` (PEM), or the usual authorities.
+
+    Raises Unreachable for a file that is no good: without it nobody could be told from another.
+    """
+    named = os.environ.get("TRUSTFLOOR_CA_FILE")
+    if not named:
+        return True
+    try:
+        return ssl.create_default_context(cafile=named)
+    except OSError as error:
+        raise Unreachable(
+            f"the certificates to believe can't be read: {error.strerror or error}",
+            where=named,
+            remedy="set TRUSTFLOOR_CA_FILE to a PEM file, or unset it",
+        ) from None
 
 
 def data_folder(given: Path | None = None) -> Path:

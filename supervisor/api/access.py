@@ -20,6 +20,7 @@ from supervisor.access.holder import Holder, NotAllowed
 from supervisor.access.keeper import Login
 from supervisor.api.caller import CALLER, CSRF
 from supervisor.api.cut_off import is_long, until_over
+from supervisor.api.pace import TOO_MANY, Pace
 from supervisor.api.problems import Problem
 from supervisor.api.scopes import demand_of
 from supervisor.console.serve import READING
@@ -139,6 +140,7 @@ REFUSALS: Final = (
     _UNSUPPORTED,
     _UNAUTHORIZED,
     _ELSEWHERE,
+    TOO_MANY,
 )
 """What may be answered here in place of any route."""
 
@@ -183,7 +185,7 @@ class Names:
             *_DEFAULT_PORTS.values(),
         )
 
-    def is_own_page(self, origin: str, own_port: int) -> bool:
+    def is_own_page(self, origin: str, own_port: int, scheme: str = "http") -> bool:
         """Whether a page of this origin is one of ours; `null` and other schemes never are."""
         match = _ORIGIN.fullmatch(origin.lower())
         page = Authority.parse(match["authority"]) if match else None
@@ -191,7 +193,7 @@ class Names:
             return False
         port = page.port or _DEFAULT_PORTS[match["scheme"]]
         if page.name in _LOOPBACK_NAMES and page not in self._allowed:
-            return match["scheme"] == "http" and port == own_port
+            return match["scheme"] == scheme and port == own_port
         return self.answers_to(Authority(page.name, port), own_port)
 
 
@@ -220,11 +222,13 @@ class Access:
         keeper: Doorkeeper,
         allowed_hosts: Iterable[str] = (),
         pages: Container[str] = frozenset(),
+        pace: Pace | None = None,
     ) -> None:
         """`pages` are paths of files that anyone may read who gets past Host and Origin.
 
-        What serves them sets their headers.
+        What serves them sets their headers. `pace`: how often a caller may ask; None: no limit.
         """
+        self._pace = pace or Pace()
         self._app = app
         self._pages = pages
         self._keeper = keeper
@@ -279,7 +283,9 @@ class Access:
         return None
 
     def _judge_origin(self, scope: Scope, own_port: int) -> Problem | None:
-        if all(self._names.is_own_page(origin, own_port) for origin in _values(scope, b"origin")):
+        scheme = scope.get("scheme", "http")
+        origins = _values(scope, b"origin")
+        if all(self._names.is_own_page(origin, own_port, scheme) for origin in origins):
             return None
         return _FOREIGN_ORIGIN
 
@@ -302,13 +308,13 @@ class Access:
                     return _ELSEWHERE
                 caller, scope[CSRF] = login.holder, login.csrf
         if caller is None:
-            return _UNAUTHORIZED
+            return await self._pace.failed(scope, _UNAUTHORIZED)
         try:
             demand_of(method, path).require(caller)
         except NotAllowed as refused:
             return Problem.of(refused)
         scope[CALLER] = caller
-        return None
+        return self._pace.asked(caller)
 
     def _bearer(self, values: list[str]) -> Holder | None:
         scheme, _, given = values[0].partition(" ") if len(values) == 1 else ("", "", "")
@@ -433,4 +439,6 @@ async def _refuse(problem: Problem, scope: Scope, receive: Receive, send: Send) 
         ),
     )
     headers = {"WWW-Authenticate": 'Bearer realm="trustfloor"'} if problem.status == 401 else {}  # noqa: PLR2004
+    if problem.retry_after is not None:
+        headers["Retry-After"] = str(problem.retry_after)
     await problem.response(scope["path"], headers)(scope, receive, send)

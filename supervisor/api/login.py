@@ -10,7 +10,9 @@ from supervisor.access.keeper import LOGIN_SECONDS
 from supervisor.api.access import COOKIE
 from supervisor.api.caller import CSRF, Caller, Calling, NotAllowed
 from supervisor.api.login_bodies import CodeView, LoginBody, LoginsView, LoginView, MeView
+from supervisor.api.pace import Pace
 from supervisor.api.parts import Supervisor
+from supervisor.api.problems import Problem
 from supervisor.api.refusals import refusals
 from supervisor.errors import NotFound, TrustfloorError
 
@@ -32,14 +34,16 @@ _WRONG: Final = WrongCode(
 )
 
 
-@router.post("/login", responses=refusals(WrongCode))
+@router.post("/login", response_model=MeView, responses=refusals(WrongCode))
 async def log_in(
     body: LoginBody, request: Request, response: Response, supervisor: Supervisor
-) -> MeView:
+) -> MeView | Response:
     """Log in with a code. The cookie is a new one each time, whatever cookie came along."""
     made = await supervisor.keeper.redeem(body.code)
     if made is None:
-        raise _WRONG
+        pace: Pace = request.app.state.pace
+        problem = await pace.failed(request.scope, Problem.of(_WRONG))
+        return problem.response(request.url.path)
     login, cookie = made
     response.set_cookie(
         COOKIE,

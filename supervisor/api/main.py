@@ -39,6 +39,7 @@ from supervisor.api.event_schema import event_schemas, schemas_of
 from supervisor.api.import_bodies import ImportBody
 from supervisor.api.links import tell_links
 from supervisor.api.mcp_bodies import McpServerBody
+from supervisor.api.pace import Pace
 from supervisor.api.parts import Parts
 from supervisor.api.problems import speak_problems
 from supervisor.api.refusals import tell_refusals
@@ -93,7 +94,10 @@ def make_api(parts: Parts, *, heartbeat_seconds: float = HEARTBEAT_SECONDS) -> A
     inner.state.heartbeat_seconds = heartbeat_seconds
     site = Site()
     app = Console(HeadAsGet(inner), site)
-    door = Access(app, parts.keeper, parts.settings.allowed_hosts, pages=site)
+    settings = parts.settings
+    pace = Pace(settings.rate_per_minute, settings.failed_per_minute, record=parts.record)
+    inner.state.pace = pace
+    door = Access(app, parts.keeper, settings.allowed_hosts, pages=site, pace=pace)
     return Api(inner, door)
 
 

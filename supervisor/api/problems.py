@@ -49,6 +49,8 @@ class Problem:
     errors: Sequence[FieldError] = ()
     incident: str | None = None
     retryable: bool | None = None
+    retry_after: int | None = None
+    """Seconds; told in a header."""
 
     @classmethod
     def of(cls, error: TrustfloorError) -> "Problem":

@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import socket
+import ssl
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from pydantic import ValidationError
 
 from supervisor.api.faults import say
 from supervisor.api.main import Api, make_api
-from supervisor.api.parts import Conversations, Parts
+from supervisor.api.parts import Parts
 from supervisor.api.stalled import let_go_of_stalled
 from supervisor.app import open_supervisor
 from supervisor.cli.choices import choice, whole_number
@@ -54,7 +55,7 @@ def serve(  # noqa: PLR0913 - each is an option of the command
         bool,
         typer.Option(
             "--allow-remote",
-            help="Bind an address other machines reach. Traffic is not encrypted: put a proxy with"
+            help="Bind an address other machines reach, without TLS of our own: put a proxy with"
             " TLS in front, and list its name in TRUSTFLOOR_ALLOWED_HOSTS.",
         ),
     ] = False,
@@ -76,11 +77,12 @@ def serve(  # noqa: PLR0913 - each is an option of the command
         floor=floor,
     )
     _require_model(settings)
-    _require_loopback(settings.host, allow_remote=allow_remote)
+    certificate = _certificate(settings)
+    _require_loopback(settings.host, allow_remote=allow_remote or certificate is not None)
     key = settings.api_key.get_secret_value() if settings.api_key else ""
     configure_logs(settings.log_format, redact=Redactor([key]).text)
     try:
-        asyncio.run(_serve(settings))
+        asyncio.run(_serve(settings, certificate))
     except TrustfloorError as error:
         _complain(error.message, error.where, error.remedy)
         raise typer.Exit(1) from None
@@ -117,13 +119,39 @@ def _require_model(settings: Settings) -> None:
         raise typer.Exit(2)
 
 
+def _certificate(settings: Settings) -> ssl.SSLContext | None:
+    """What TLS is spoken with; None: it isn't. Ends the command if the files are no good."""
+    if settings.tls_cert is None and settings.tls_key is None:
+        return None
+    for name, file in (("tls_cert", settings.tls_cert), ("tls_key", settings.tls_key)):
+        if file is None or not file.is_file():
+            said = "this setting is missing" if file is None else "there is no such file"
+            where = f"TRUSTFLOOR_{name.upper()}" + ("" if file is None else f": {file}")
+            _complain(said, where, "name the certificate and its key, both as PEM files")
+            raise typer.Exit(2)
+    assert settings.tls_cert is not None  # noqa: S101 - looked at above
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(settings.tls_cert, settings.tls_key, password="")
+    except (ssl.SSLError, OSError, ValueError) as error:
+        _complain(
+            f"the certificate can't be used: {error}",
+            f"{settings.tls_cert}, {settings.tls_key}",
+            "the key has to be the certificate's own, without a passphrase, both as PEM files",
+        )
+        raise typer.Exit(2) from None
+    return context
+
+
 def _require_loopback(host: str, *, allow_remote: bool) -> None:
     if allow_remote or _is_loopback(host):
         return
     _complain(
         "other machines could reach this address, and traffic is not encrypted",
         host,
-        "bind 127.0.0.1, or say --allow-remote and put a proxy with TLS in front",
+        "bind 127.0.0.1; or set TRUSTFLOOR_TLS_CERT and TRUSTFLOOR_TLS_KEY; or say --allow-remote"
+        " and put a proxy with TLS in front",
     )
     raise typer.Exit(2)
 
@@ -135,7 +163,7 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-async def _serve(settings: Settings) -> None:
+async def _serve(settings: Settings, certificate: ssl.SSLContext | None) -> None:
     told_to_stop = _Stop()
     with told_to_stop.heeded(), contextlib.closing(_bind(settings)) as listener:
         async with open_supervisor(settings) as parts:
@@ -143,9 +171,9 @@ async def _serve(settings: Settings) -> None:
             _warn_of_processors(settings)
             server = _Server(
                 make_api(parts),
-                parts.conversations,
-                settings.shutdown_seconds,
+                parts,
                 lambda: _announce(parts, listener),
+                certificate,
             )
             told_to_stop.then(server.stop)
             await server.serve([listener])
@@ -192,11 +220,15 @@ class _Server(uvicorn.Server):
     """
 
     def __init__(
-        self, api: Api, conversations: Conversations, grace: float, listening: Callable[[], None]
+        self,
+        api: Api,
+        parts: Parts,
+        listening: Callable[[], None],
+        certificate: ssl.SSLContext | None,
     ) -> None:
         self._api = api
-        self._grace = grace
-        self._conversations = conversations
+        self._grace = parts.settings.shutdown_seconds
+        self._conversations = parts.conversations
         self._listening = listening
         super().__init__(
             uvicorn.Config(
@@ -206,7 +238,9 @@ class _Server(uvicorn.Server):
                 lifespan="off",
                 access_log=False,
                 server_header=False,
-                proxy_headers=False,
+                proxy_headers=bool(parts.settings.trusted_proxies),
+                forwarded_allow_ips=list(parts.settings.trusted_proxies),
+                ssl_context_factory=None if certificate is None else lambda *_: certificate,
                 log_config=None,
                 log_level="warning",
                 timeout_graceful_shutdown=_CLOSING_SECONDS,
@@ -270,7 +304,8 @@ class _Stop:
 def _announce(parts: Parts, listener: socket.socket) -> None:
     settings = parts.settings
     host, port = listener.getsockname()[:2]
-    url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    scheme = "http" if settings.tls_cert is None else "https"
+    url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
     logger.info("listening", extra=fields(url=url, vault=str(settings.vault)))
     _say(f"listening  {url}")
     _say(f"vault      {settings.vault}")

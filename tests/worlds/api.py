@@ -224,6 +224,8 @@ async def api_world(
     *,
     heartbeat_seconds: float = 15.0,
     allowed_hosts: str = "box.example",
+    rate_per_minute: int = 0,
+    failed_per_minute: int = 0,
     door: bool = True,
     stalled_seconds: float | None = None,
 ) -> AsyncIterator[ApiWorld]:
@@ -233,7 +235,14 @@ async def api_world(
     """
     vault = folder / "vault"
     (vault / "Notes").mkdir(parents=True)
-    settings = Settings(vault=vault, data_dir=folder / "data", port=0, allowed_hosts=allowed_hosts)
+    settings = Settings(
+        vault=vault,
+        data_dir=folder / "data",
+        port=0,
+        allowed_hosts=allowed_hosts,
+        rate_per_minute=rate_per_minute,
+        failed_per_minute=failed_per_minute,
+    )
     async with (
         Database(folder / "sessions.db") as db,
         EventLog(folder / "events.db") as log,

@@ -9,6 +9,7 @@ import httpx
 from httpx_sse import EventSource
 
 from trustfloor.errors import refused, unreachable
+from trustfloor.finding import find_trust
 
 SILENCE_SECONDS: Final = 50.0
 """Three heartbeats missed: the connection is dead."""
@@ -22,6 +23,7 @@ class Connection:
             base_url=url,
             headers={"Authorization": f"Bearer {token}"},
             timeout=httpx.Timeout(10.0, read=SILENCE_SECONDS),
+            verify=find_trust(),
             trust_env=False,  # a proxy from the environment must not get to see the token
         )
 

@@ -18,6 +18,8 @@ def told() -> list[str]:
     """Each text of the supervisor that sends a person to a route, with its names filled in."""
     found: list[str] = []
     for file in ROOT.rglob("*.py"):
+        if file.name == "scopes.py":  # a table of routes, told to nobody
+            continue
         tree = ast.parse(file.read_text("utf-8"))
         silent = {
             id(node.value)
