@@ -3,6 +3,7 @@
 import asyncio
 import re
 import shutil
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from tests.worlds.browser import Tab, Visitor, a_visitor
 from tests.worlds.grants import WARY
 from tests.worlds.house import bash, calls, prompt, step
 from tests.worlds.policy_world import SHIPPED
+from tests.worlds.process_house import ProcessHouse
+from tests.worlds.server import environment
 
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
 
@@ -63,6 +66,64 @@ async def begin(tab: Tab, message: str, trust: str = "sandboxed", workspace: str
     await expect(page).to_have_url(re.compile("#/session/"))
 
 
+async def test_a_first_login_by_a_code_from_the_terminal(visitor: Visitor) -> None:
+    house = visitor.house
+    said = await terminal(house, "login")
+    address = re.search(r"^open +(\S+)$", said, re.MULTILINE)
+    code = re.search(r"^code +(\S+)$", said, re.MULTILINE)
+    assert address is not None
+    assert code is not None
+    async with visitor.tab(signed_in=False) as tab:
+        page = tab.page
+        tab.expected += ("401 (Unauthorized)",)
+        await page.goto(address[1])
+        await tab.arrived("Log in")
+        await expect(page.get_by_label("Code")).to_be_focused()
+        await page.keyboard.type("WRONG-CODE-9999")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("alert")).to_contain_text("trustfloor login")
+        await page.get_by_label("Code").fill(code[1].lower())
+        await page.keyboard.press("Enter")
+        await tab.arrived("Sessions")
+        (cookie,) = await page.context.cookies()
+        assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+        kept = await page.evaluate("() => [document.cookie, {...localStorage}, location.href]")
+        assert kept == ["", {}, address[1]]
+        await tab.go("#/access", "Access")
+        await expect(page.get_by_text("this one")).to_be_visible()
+        await tab.go("#/grants", "Grants")
+        await page.reload()
+        await tab.arrived("Grants")
+        await page.get_by_role("button", name="Log out").click()
+        await tab.arrived("Log in")
+        await expect(page.get_by_role("navigation", name="Rooms")).to_be_hidden()
+        await page.go_back()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Log in")
+        assert (await page.request.get(f"{house.url}/api/me")).status == 401
+
+
+async def test_a_login_that_is_ended_elsewhere_ends_here(visitor: Visitor) -> None:
+    async with visitor.tab() as tab, visitor.tab() as other:
+        await tab.arrived("Sessions")
+        mine = (await (await tab.page.request.get(f"{tab.house.url}/api/me")).json())["id"]
+        tab.expected += ("401 (Unauthorized)",)
+        await other.go("#/access", "Access")
+        await other.page.get_by_role("button", name=f"End login {mine[-8:]}").click()
+        await other.page.get_by_role("dialog").get_by_role("button", name="End").click()
+        await tab.arrived("Log in")
+
+
+async def terminal(house: ProcessHouse, *words: str) -> str:
+    """What a command says on the supervisor's machine."""
+    command = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "supervisor", *words),
+        env=environment(house.root, {"TRUSTFLOOR_URL": house.url}),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    said, _ = await command.communicate()
+    return said.decode()
+
+
 async def test_a_sandboxed_chat_shows_its_receipt_its_calls_and_the_answer(tab: Tab) -> None:
     page = tab.page
     await begin(
@@ -82,6 +143,7 @@ async def test_a_sandboxed_chat_shows_its_receipt_its_calls_and_the_answer(tab: 
     await expect(read.get_by_text("allowed", exact=True)).to_be_visible()
     await read.locator("summary").click()
     await expect(read.locator("[data-result]")).to_have_text("Buy oat milk.")
+    await expect(read.locator("[data-decision]")).to_contain_text("allow by ")
     denied = turn.locator("[data-tool=Read]")
     await expect(denied.get_by_text("denied", exact=True)).to_be_visible()
     await expect(denied.locator("[data-reason]")).to_contain_text("deny list")

@@ -21,6 +21,9 @@ VIEWS = {
     "#/mcp": "MCP servers",
     "#/policy": "Policy",
     "#/grants": "Grants",
+    "#/containers": "Containers",
+    "#/audit": "Audit",
+    "#/access": "Access",
     "#/health": "Health",
 }
 """Each view that needs nothing but itself: its address and its heading."""

@@ -1,5 +1,6 @@
 // A tool call: what was asked for, what was decided and why, what it gave.
 
+import { canLookUp, decisionOf } from "./decisions.js";
 import { fill, h } from "./dom.js";
 import { handOver } from "./explain.js";
 import { chip } from "./ui.js";
@@ -22,9 +23,10 @@ export class Call {
   #result = null;
   #refused = false;
 
-  constructor({ tool, agent = null, level = null }) {
+  constructor({ tool, agent = null, level = null, turn = null }) {
     this.tool = tool;
     this.level = level;
+    this.turn = turn;
     this.node = h("details", { class: "call", data: { tool: tool.name, call: tool.id } },
       h("summary", {}, agent ? chip(visible(agent)) : null, h("strong", {}, visible(tool.name)), h("span", { class: "gist" }, gist(tool.input)), this.#state),
       this.#inside);
@@ -41,7 +43,19 @@ export class Call {
     if (!this.node.open || this.#made) return;
     this.#made = true;
     const explain = h("a", { href: "#/policy?explain", on: { click: () => handOver({ tool: this.tool.name, input: this.tool.input, level: this.level ?? "vault" }) } }, "How the policy sees it now");
-    fill(this.#inside, h("pre", { class: "code", tabindex: "0", role: "region", "aria-label": "Input" }, visibleInput(this.tool.input)), this.#why, this.#result === null ? null : this.#output(), h("p", { class: "small" }, explain));
+    fill(this.#inside, h("pre", { class: "code", tabindex: "0", role: "region", "aria-label": "Input" }, visibleInput(this.tool.input)), this.#why, this.#decision(), this.#result === null ? null : this.#output(), h("p", { class: "small" }, explain));
+  }
+
+  /** What the audit log says of the decision; looked up when somebody looks here. */
+  #decision() {
+    if (this.turn === null || !canLookUp()) return null;
+    const made = h("p", { class: "small", data: { decision: "" } });
+    decisionOf(this.turn, this.tool.id).then((found) => {
+      if (found === null) return;
+      const { said, saidRule, verdict, rule, reason } = found.body;
+      fill(made, `Decided (#${found.n}): `, h("strong", {}, visible(verdict)), " by ", h("code", {}, visible(rule)), said !== verdict ? [", where the policy said ", visible(said), " by ", h("code", {}, visible(saidRule))] : null, `. ${visible(reason)}`);
+    }, () => {});
+    return made;
   }
 
   #output() {
@@ -70,7 +84,7 @@ export class Call {
     const words = { granted: "granted", denied: "denied", timed_out: "nobody answered", void: "no longer open" };
     const tone = event.decision === "granted" ? "good" : "bad";
     this.#set(event.coveredBy?.length > 0 ? "covered by a grant" : words[event.decision] ?? visible(event.decision), tone);
-    this.#why.append(h("br"), `${words[event.decision] ?? visible(event.decision)}${event.scope && event.scope !== "once" ? ` for the ${event.scope}` : ""}${grants ? `: ${grants}` : ""}${event.message ? ` (“${visible(event.message)}”)` : ""}`);
+    this.#why.append(h("br"), `${words[event.decision] ?? visible(event.decision)}${event.scope && event.scope !== "once" ? ` for the ${event.scope}` : ""}${grants ? `: ${grants}` : ""}${event.by ? ` by ${visible(event.by)}` : ""}${event.message ? ` (“${visible(event.message)}”)` : ""}`);
     this.decided = true;
   }
 
@@ -89,7 +103,7 @@ export class Call {
     if (!this.#refused) {
       if (result.isError) this.#set("failed", "bad");
       else if (!this.decided) this.#set("allowed", "good");
-      if (!this.decided && !this.#why.hasChildNodes()) fill(this.#why, "The policy allowed it without asking.");
+      if (!this.decided && !this.#why.hasChildNodes() && !canLookUp()) fill(this.#why, "The policy allowed it without asking.");
     }
     this.#again();
   }

@@ -1,17 +1,21 @@
 // What is round every view: the bar with what waits, and the rooms.
 
 import { fill, h, icon } from "./dom.js";
-import { may, whoIs } from "./me.js";
+import { may, seesAll, whoIs } from "./me.js";
 import { showKeys } from "./shortcuts.js";
 import { choose, theme } from "./theme.js";
 import { doing } from "./ui.js";
 import { visible } from "./visible.js";
 import { waiting } from "./waiting.js";
 
+const answers = () => may("approve") || may("chat");
+const wholeAdmin = () => may("admin") && seesAll();
+const anyone = () => true;
+
 const ROOMS = [
-  ["Work", [["sessions", "Sessions"], ["approvals", "Approvals", "approve"], ["search", "Search", "chat"]]],
-  ["Setup", [["workspaces", "Workspaces"], ["agents", "Agents"], ["mcp", "MCP servers", "admin"], ["policy", "Policy"], ["grants", "Grants"]]],
-  ["Machine", [["health", "Health"]]],
+  ["Work", [["sessions", "Sessions", anyone], ["approvals", "Approvals", answers], ["search", "Search", () => may("chat") && seesAll()]]],
+  ["Setup", [["workspaces", "Workspaces", anyone], ["agents", "Agents", seesAll], ["mcp", "MCP servers", wholeAdmin], ["policy", "Policy", anyone], ["grants", "Grants", () => may("approve") || may("admin")]]],
+  ["Machine", [["containers", "Containers", wholeAdmin], ["audit", "Audit", wholeAdmin], ["access", "Access", wholeAdmin], ["health", "Health", anyone]]],
 ];
 
 const NEXT = { system: "light", light: "dark", dark: "system" };
@@ -52,7 +56,6 @@ export function drawBar({ signOut = null }) {
   const name = h("a", { href: "#/sessions", class: "name" }, "Trustfloor");
   const menu = h("button", { type: "button", class: "quiet menu", "aria-expanded": "false", "aria-controls": "rooms" }, icon("menu"), "Menu");
   menu.addEventListener("click", () => unfold(menu, menu.getAttribute("aria-expanded") !== "true"));
-  window.addEventListener("hashchange", () => unfold(menu, false));
   const keys = h("button", { type: "button", class: "quiet wide", "aria-label": "Keys", on: { click: showKeys } }, "?");
   const bar = document.getElementById("bar");
   if (signOut === null) {
@@ -60,8 +63,13 @@ export function drawBar({ signOut = null }) {
     return;
   }
   const out = whoIs()?.name ? doing("Log out", signOut, { class: "quiet", title: `Logged in as ${visible(whoIs().name)}` }) : null;
-  fill(bar, menu, name, h("span", { class: "gap" }), may("approve") ? waitingLink() : null, keys, themeSwitch(), out);
+  fill(bar, menu, name, h("span", { class: "gap" }), answers() ? waitingLink() : null, keys, themeSwitch(), out);
 }
+
+window.addEventListener("hashchange", () => {
+  const menu = document.querySelector("button.menu");
+  if (menu) unfold(menu, false);
+});
 
 function unfold(menu, open) {
   menu.setAttribute("aria-expanded", String(open));
@@ -74,7 +82,7 @@ export function drawRooms() {
   place.hidden = whoIs() === null;
   fill(place, whoIs() === null ? [] : ROOMS.map(([title, rooms]) => [
     h("h2", { class: "rooms-title" }, title),
-    h("ul", {}, rooms.filter(([, , scope]) => scope === undefined || may(scope)).map(([room, words]) =>
+    h("ul", {}, rooms.filter(([, , opens]) => opens()).map(([room, words]) =>
       h("li", {}, h("a", { href: `#/${room}`, data: { room } }, words, room === "approvals" ? badge() : null)))),
   ]));
 }

@@ -26,7 +26,6 @@ async function whoAmI() {
     return await get("/api/me");
   } catch (error) {
     if (error.status === 401) return null;
-    if (error.status === 404) return {};
     throw error;
   }
 }
@@ -50,7 +49,7 @@ function signIn(found) {
   become(found);
   keepCsrfToken(found.csrfToken);
   document.body.classList.add("in");
-  drawBar({ signOut: async () => (await post("/api/logout"), signOut()) });
+  drawBar({ signOut: found.csrfToken ? async () => (await post("/api/logout"), signOut()) : () => {} });
   drawRooms();
   listen(signedIn.signal);
   waiting.begin(signedIn.signal);

@@ -1,6 +1,5 @@
 // Who is signed in, and what their token lets them do.
 
-const ALL = ["chat", "approve", "admin"];
 let me = null;
 
 /** Notes who is signed in; null: nobody. */
@@ -10,7 +9,12 @@ export function become(found) {
 
 /** Whether the one who is signed in may do what takes this scope. */
 export function may(scope) {
-  return me !== null && (me.scopes ?? ALL).includes(scope);
+  return me !== null && me.scopes.includes(scope);
+}
+
+/** Whether they may see all workspaces, and so what is of the whole vault. */
+export function seesAll() {
+  return me !== null && (me.workspaces ?? null) === null;
 }
 
 /** The one who is signed in. */

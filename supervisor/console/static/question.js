@@ -9,19 +9,19 @@ import { doing, problemBox } from "./ui.js";
 import { visible } from "./visible.js";
 import { waiting } from "./waiting.js";
 
-function one(question, at, id) {
-  const several = question.multiSelect === true;
+function one(question, shown, at, id) {
+  const several = shown.multiSelect;
   const name = `q-${id}-${at}`;
   const kind = several ? "checkbox" : "radio";
-  const inputs = (question.options ?? []).map((option, index) => {
+  const inputs = shown.options.map((option, index) => {
     const control = h("input", { type: kind, name, value: String(index), id: `${name}-${index}` });
     const words = [h("strong", {}, visible(option.label)), option.description ? h("span", { class: "muted" }, ` ${visible(option.description)}`) : null];
-    return [control, h("div", { class: "choice" }, control, h("label", { for: control.id }, words)), option.label];
+    return [control, h("div", { class: "choice" }, control, h("label", { for: control.id }, words)), question.options[index].label];
   });
   const other = h("input", { type: kind, name, value: "other", id: `${name}-other` });
-  const words = h("input", { autocomplete: "off", "aria-label": `Own words: ${visible(question.question)}` });
+  const words = h("input", { autocomplete: "off", "aria-label": `Own words: ${visible(shown.question)}` });
   words.addEventListener("input", () => (other.checked = words.value !== ""));
-  const node = h("fieldset", {}, h("legend", {}, question.header ? h("span", { class: "muted" }, `${visible(question.header)}: `) : null, visible(question.question)),
+  const node = h("fieldset", {}, h("legend", {}, shown.header ? h("span", { class: "muted" }, `${visible(shown.header)}: `) : null, visible(shown.question)),
     h("div", { class: "choices" }, inputs.map(([, each]) => each), h("div", { class: "choice" }, other, h("span", {}, h("label", { for: other.id }, "Own words"), words))),
     several ? h("p", { class: "hint" }, "You may choose several.") : null);
   const answer = () => {
@@ -35,7 +35,7 @@ function one(question, at, id) {
 /** The card of an open question, with the same handles as a request's. */
 export function questionCard(asked, { signal, withSession = false }) {
   const told = h("div", {});
-  const parts = asked.questions.map((each, at) => one(each, at, asked.requestId));
+  const parts = asked.questions.map((each, at) => one(each, asked.shown[at], at, asked.requestId));
   const path = `/api/questions/${part(asked.requestId)}`;
   const act = (label, props, run, words) => doing(label, async () => {
     fill(told);
@@ -55,9 +55,10 @@ export function questionCard(asked, { signal, withSession = false }) {
   const time = countdown(asked, { signal, onEnd: () => over("Nobody answered in time.") });
   const forms = h("div", { class: "stack" }, parts.map((each) => each.node), h("div", { class: "row" }, answer, decline));
   const node = h("section", { class: "request", tabindex: "-1", data: { request: asked.requestId }, "aria-label": "Question" },
-    h("header", {}, h("h2", {}, "The agent asks"), time),
+    h("header", {}, h("h2", {}, `${asked.agentName ? visible(asked.agentName) : "The agent"} asks`), time),
+    asked.hasHiddenCharacters ? h("p", { class: "hidden-warning" }, "Careful: it has characters that don't show, or that look like others. They are named as ⟨U+…⟩.") : null,
     withSession ? h("p", {}, h("a", { href: `#/session/${part(asked.sessionId)}` }, "Its session")) : null,
-    may("approve") ? forms : asked.questions.map((each) => h("p", {}, visible(each.question))), told);
+    may("approve") || may("chat") ? forms : null, told);
 
   function over(words) {
     if (node.classList.contains("over")) return;

@@ -62,6 +62,14 @@ function beyond(request) {
   return { node: h("fieldset", {}, h("legend", {}, "Let it run"), list, more), body, isOnce: () => chosen() === ONCE };
 }
 
+/** What the policy found that the call would do; its texts are made visible by the API. */
+function effectsOf(request) {
+  if (request.effects.length === 0) return null;
+  const one = (effect) => h("li", {}, h("strong", {}, visible(effect.act)), effect.target ? [" ", h("code", {}, visible(effect.target))] : effect.text ? [" ", h("code", {}, visible(effect.text))] : null,
+    effect.reason ? h("span", { class: "muted" }, ` ${visible(effect.reason)}`) : null, effect.remarks.map((each) => h("span", { class: "muted" }, ` · ${visible(each)}`)));
+  return h("div", {}, h("strong", {}, "What it does"), h("ul", { class: "bullets", data: { effects: "" } }, request.effects.map(one)), request.moreEffects > 0 ? h("p", { class: "muted" }, `and ${request.moreEffects} more`) : null);
+}
+
 /**
  * The card of an open request: `node`, `over(words)` when it waits no longer, `rearm()` when what
  * is under the pointer may have changed.
@@ -91,8 +99,7 @@ export function requestCard(request, { signal, withSession = false }) {
 
   const path = `/api/permissions/${part(request.id)}`;
   const hash = { contentHash: request.contentHash };
-  const newer = request.secondsLeft !== undefined;
-  const said = () => ({ ...(newer ? hash : {}), ...(message.value.trim() ? { message: message.value.trim() } : {}) });
+  const said = () => ({ ...hash, ...(message.value.trim() ? { message: message.value.trim() } : {}) });
   const grant = button("Allow", { class: "main" }, async () => {
     const answer = await post(`${path}/grant`, { ...hash, ...granting.body() });
     over(granting.isOnce() ? "Allowed, this once." : `Allowed: ${answer.grants.map((each) => visible(each.pattern)).join(", ")}`);
@@ -109,6 +116,7 @@ export function requestCard(request, { signal, withSession = false }) {
     h("header", {}, h("h2", {}, who, visible(request.toolName), " ", h("span", { class: "muted" }, visible(request.permissionType))), h("span", { class: "row" }, trustBadge(request.trustLevel), time)),
     request.hasHiddenCharacters ? h("p", { class: "hidden-warning" }, "Careful: it has characters that don't show, or that look like others. They are named below as ⟨U+…⟩.") : null,
     h("pre", { class: "code", tabindex: "0", role: "region", "aria-label": "What would run" }, request.display),
+    effectsOf(request),
     facts([["Why you are asked", visible(request.reason)], ["Rule", h("code", {}, visible(request.rule))],
       ["Session", withSession ? h("a", { href: `#/session/${part(request.sessionId)}` }, visible(request.workspace ?? request.sessionId)) : null]]),
     may("approve") ? forms : h("p", { class: "muted" }, "Your token may not answer this."), told);

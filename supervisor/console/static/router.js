@@ -9,6 +9,7 @@ let routes = [];
 let leave = null;
 let shown = null;
 let first = true;
+let isOpen = false; // nobody who isn't signed in is shown a view
 
 /** Begins to show `views`: a list of `[pattern, show]`, `:name` in a pattern is a parameter. */
 export function begin(views) {
@@ -18,8 +19,7 @@ export function begin(views) {
 }
 
 function changed() {
-  if (location.hash === "#main") return; // the skip link
-  show();
+  if (isOpen && location.hash !== "#main") show(); // `#main` is the skip link
 }
 
 /** Goes to a view; again, if it is the one that is shown. */
@@ -42,6 +42,7 @@ export function note(query) {
 
 /** Leaves what is shown, for good or until `show`. */
 export function end() {
+  isOpen = false;
   leave?.abort();
   leave = null;
   shown = null;
@@ -49,6 +50,7 @@ export function end() {
 
 /** Shows the view that the address names. */
 export async function show() {
+  isOpen = true;
   leave?.abort();
   const mine = new AbortController();
   leave = mine;

@@ -110,7 +110,7 @@ export class Turns {
 
   on_tool_use(data) {
     this.#breakText();
-    const call = new Call({ tool: data.tool, agent: data.agent, level: this.#level });
+    const call = new Call({ tool: data.tool, agent: data.agent, level: this.#level, turn: data.turn_id });
     this.#calls.set(data.tool.id, call);
     this.#into(call.node);
   }

@@ -2,6 +2,7 @@
 
 import { get } from "./api.js";
 import { feed } from "./feed.js";
+import { may } from "./me.js";
 
 const ABOUT = new Set(["permission_request", "permission_resolved", "user_question", "done", "aborted", "error"]);
 const TOGETHER_MS = 40;
@@ -42,7 +43,10 @@ class Waiting extends EventTarget {
     }
     this.#asking = true;
     try {
-      const [asked, questions] = await Promise.all([get("/api/permissions"), get("/api/questions")]);
+      const [asked, questions] = await Promise.all([
+        may("approve") ? get("/api/permissions") : { permissions: [] },
+        may("approve") || may("chat") ? get("/api/questions") : { questions: [] },
+      ]);
       this.#set(asked.permissions, questions.questions);
     } catch {
       // What was known stays shown; the next event or connection asks again.

@@ -1,7 +1,10 @@
 // Which address shows what.
 
+import * as access from "./access.js";
 import * as agents from "./agents.js";
 import * as approvals from "./approvals.js";
+import * as audit from "./audit.js";
+import * as containers from "./containers.js";
 import * as fresh from "./new.js";
 import * as grants from "./grants.js";
 import * as health from "./health.js";
@@ -23,5 +26,8 @@ export const views = [
   ["/mcp", mcp],
   ["/policy", policy],
   ["/grants", grants],
+  ["/containers", containers],
+  ["/audit", audit],
+  ["/access", access],
   ["/health", health],
 ];

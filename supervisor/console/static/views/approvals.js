@@ -18,7 +18,7 @@ export async function show({ place, signal, title }) {
   function draw() {
     const open = new Map([
       ...waiting.permissions.map((each) => [each.id, [each.askedAt, () => requestCard(each, { signal, withSession: true })]]),
-      ...waiting.questions.map((each) => [each.requestId, [each.expiresAt - 300, () => questionCard(each, { signal, withSession: true })]]),
+      ...waiting.questions.map((each) => [each.requestId, [each.askedAt ?? each.expiresAt - 300, () => questionCard(each, { signal, withSession: true })]]),
     ]);
     let moved = false;
     for (const [id, card] of cards) {

@@ -42,7 +42,7 @@ export async function show({ place, query, signal, title }) {
       ["At", (each) => trustBadge(each.trustLevel)],
       ["Given", (each) => [moment(each.givenAt), ` by ${visible(each.givenBy)}`]],
       ["State", (each) => state(each)],
-      ["", (each) => (counts(each) ? revoke(each) : "")],
+      ["Act", (each) => (counts(each) ? revoke(each) : "–")],
     ], told.grants));
   }
 

@@ -2,6 +2,7 @@
 
 import { get } from "../api.js";
 import { fill, h } from "../dom.js";
+import { seesAll } from "../me.js";
 import { chip, facts, problemBox, table } from "../ui.js";
 import { visible } from "../visible.js";
 import { policyFault } from "./policy.js";
@@ -19,11 +20,17 @@ function number(value, words) {
   return h("div", { class: "card" }, h("strong", {}, String(value)), h("span", { class: "muted" }, words));
 }
 
+function numbers(stats) {
+  return [h("h2", {}, "Numbers"),
+    h("div", { class: "numbers" }, number(stats.sessions.running, "turns run"), number(stats.sessions.active, "sessions"), number(stats.sessions.archived, "put away"), number(`${stats.memoryMib.toFixed(0)} MiB`, "memory at most"), number(lasting(stats.uptimeSeconds), "since the start")),
+    stats.tags.length > 0 ? facts(stats.tags.map((each) => [visible(each.tag), `${each.sessions} sessions`])) : null];
+}
+
 export async function show({ place, signal, title }) {
   title("Health");
   const body = h("div", { class: "stack" });
   async function load() {
-    const [health, ready, stats] = await Promise.all([get("/api/health", { signal }), get("/api/ready", { signal }), get("/api/stats", { signal })]);
+    const [health, ready, stats] = await Promise.all([get("/api/health", { signal }), get("/api/ready", { signal }), seesAll() ? get("/api/stats", { signal }) : null]);
     fill(body,
       h("p", {}, ready.ready ? chip("ready at every level", "good") : chip("something is missing", "bad"), ` Trustfloor ${visible(health.version)}`),
       health.policy.error ? policyFault(health.policy.error) : null,
@@ -34,9 +41,7 @@ export async function show({ place, signal, title }) {
       ], ready.checks),
       h("h2", {}, "What exists now"),
       facts([["Containers", `${ready.counts.containersLive} in use, ${ready.counts.containersLeft} left over`], ["Folders of turns", String(ready.counts.turnFolders)], ["Sockets", String(ready.counts.sockets)], ["Processes", String(ready.counts.processes)]]),
-      h("h2", {}, "Numbers"),
-      h("div", { class: "numbers" }, number(stats.sessions.running, "turns run"), number(stats.sessions.active, "sessions"), number(stats.sessions.archived, "put away"), number(`${stats.memoryMib.toFixed(0)} MiB`, "memory at most"), number(lasting(stats.uptimeSeconds), "since the start")),
-      stats.tags.length > 0 ? facts(stats.tags.map((each) => [visible(each.tag), `${each.sessions} sessions`])) : null);
+      stats === null ? null : numbers(stats));
   }
   fill(place, h("h1", {}, "Health"), body);
   await load();

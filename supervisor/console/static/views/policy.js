@@ -2,6 +2,7 @@
 
 import { get } from "../api.js";
 import { fill, h } from "../dom.js";
+import { seesAll } from "../me.js";
 import { chip, field, table } from "../ui.js";
 import { visible } from "../visible.js";
 import { explainBox } from "../explain.js";
@@ -59,7 +60,7 @@ export async function show({ place, query, signal, title }) {
     fill(body, h("h2", {}, "Levels"), levels(told.levels), h("h2", {}, "Rules"), rules(told),
       h("h2", {}, "Built in"), h("p", { class: "muted" }, "No file can remove these."), table("Built-in rules", [["Rule", (each) => h("code", {}, visible(each.id))], ["Why", (each) => visible(each.reason)]], told.builtIn));
   }
-  fill(place, h("h1", {}, "Policy"), head, h("section", { class: "card stack" }, h("h2", {}, "Explain a call"), explainBox({ signal, ask: query.explain !== undefined })), body);
+  fill(place, h("h1", {}, "Policy"), head, seesAll() ? h("section", { class: "card stack" }, h("h2", {}, "Explain a call"), explainBox({ signal, ask: query.explain !== undefined })) : null, body);
   await load();
   const timer = setInterval(() => document.hidden || load().catch(() => {}), AGAIN_MS);
   signal.addEventListener("abort", () => clearInterval(timer));
