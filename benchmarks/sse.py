@@ -2,10 +2,10 @@
 
     python -m benchmarks.sse [READERS] [ROUNDS]
 
-Each server is a process of its own; so are the two that hold the readers. The servers take turns
-within each round. Measured are how fast events go out when they come without a pause, how far
-behind its first reader each reader gets an event when they come at a steady pace, and the memory
-of a reader. At last, half as many readers that never read: what each of them costs.
+Each server is a process of its own; so are the two that hold the readers. The servers take turns in
+each round. Measured are how fast events go out when they come without a pause, how far behind its
+first reader each reader gets an event when they come at a steady pace, and the memory of a reader.
+At last, half as many readers that never read: what each of them costs.
 """
 
 import asyncio

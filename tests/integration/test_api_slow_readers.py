@@ -65,7 +65,7 @@ async def until_read(world: ApiWorld, readers: int) -> None:
 
 def buffered(world: ApiWorld) -> list[int]:
     """What the server holds for each connection, in bytes."""
-    held = [each.transport for each in world.at.server.server_state.connections]  # type: ignore[union-attr]
+    held = [each.transport for each in world.at.server.server_state.connections]
     return [each.get_write_buffer_size() for each in held]
 
 
