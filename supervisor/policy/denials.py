@@ -6,7 +6,7 @@ from supervisor.policy.bash.effect import Act, Effect
 from supervisor.policy.call import Deny, Kind, Use
 from supervisor.policy.dangerous import DangerRule
 from supervisor.policy.deny_list import DenyRule
-from supervisor.policy.globs import has_magic, only_means_denied
+from supervisor.policy.globs import has_magic, only_means_denied, readings
 from supervisor.policy.judged import Judged, first_match
 from supervisor.policy.places import absolute
 from supervisor.policy.shown import shown
@@ -116,6 +116,8 @@ def _denied_target(judged: Judged, target: Target) -> Deny | None:
     for glob in target.effect.only:
         name = only_means_denied(glob, denied) if has_magic(glob) else glob
         rule = denied.match(name) if name is not None else None
+        if rule is None and name is not None and target.pattern is None:
+            rule = next((hit for each in target.names if (hit := denied.below(each, name))), None)
         if rule is not None:
             return _meant_for(glob, rule)
     return None
@@ -197,6 +199,10 @@ def _hits(judged: Judged, rule: DangerRule, target: Target) -> bool:
     kind = fact.kind if fact is not None else Kind.UNSEEN
     if any(rule.hits_place(place, vault, home, kind) for place in target.places):
         return True
+    if rule.paths and target.pattern is not None and not target.broad:
+        for each in readings(target.pattern):
+            if each[:1] == "/" and rule.hits_place(each, vault, home):
+                return True
     return any(
         rule.hits_place(absolute(each.names[0], vault), vault, home, each.kind)
         for each in (fact.matches if fact is not None and fact.matches else ())

@@ -28,7 +28,8 @@ _INVISIBLE_CATEGORIES = frozenset({"Cf", "Cc", "Mn", "Me"})
 class DenyRule:
     """A family of denied names. `names` match any part of a path, `paths` a vault-relative path.
 
-    `exceptions` are names that the rule leaves alone. A denied folder takes all below it along.
+    `exceptions` are names that the rule leaves alone. A denied folder takes all below it along,
+    but files with one of the `public` names.
     """
 
     id: str
@@ -36,6 +37,7 @@ class DenyRule:
     names: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     exceptions: tuple[str, ...] = ()
+    public: tuple[str, ...] = ()
     absolute: bool = False
     """Whether `paths` begin at the root (without its slash), not at the vault."""
 
@@ -91,14 +93,22 @@ class DenyList:
     def _compiled(
         self,
     ) -> tuple[
-        tuple[DenyRule, re.Pattern[str] | None, re.Pattern[str] | None, re.Pattern[str] | None], ...
+        tuple[
+            DenyRule,
+            re.Pattern[str] | None,
+            re.Pattern[str] | None,
+            re.Pattern[str] | None,
+            re.Pattern[str] | None,
+        ],
+        ...,
     ]:
         return tuple(
             (
                 rule,
                 _alternatives(rule.names),
                 _alternatives(rule.paths),
-                _alternatives(rule.exceptions),
+                _alternatives((*rule.exceptions, *rule.public)),
+                _alternatives(rule.public),
             )
             for rule in self.rules
         )
@@ -184,10 +194,27 @@ class DenyList:
         parts = [part for part in (canonical(p) for p in path.split("/")) if part not in ("", ".")]
         for index, part in enumerate(parts):
             if self._may_be_denied(part):
-                rule = self._match_one(part, "/".join(parts[: index + 1]))
+                rule = self._match_one(part, "/".join(parts[: index + 1]), parts[-1])
                 if rule is not None:
                     return rule
         return None
+
+    def below(self, folder: str, name: str) -> DenyRule | None:
+        """The rule for which a search below a folder finds a file of this name."""
+        start = "/" if folder == "/" else f"{folder}/"
+        found = self.match(f"{start}{name}") or self.match(f"{start}0/{name}")
+        if found is None and folder.startswith("/"):
+            inside = start.lstrip("/")
+            found = next((rule for each, rule in self._places if each.startswith(inside)
+                          and each.endswith(f"/{name}")), None)  # fmt: skip
+        return found
+
+    @cached_property
+    def _places(self) -> tuple[tuple[str, DenyRule], ...]:
+        """Paths that have one place in the file system, not just an end."""
+        return tuple(
+            (glob, rule) for rule in self.rules for glob in rule.paths if not glob.startswith("**")
+        )
 
     def match_entry(self, name: str, relative: str) -> DenyRule | None:
         """`match` for one directory entry, on a walk that has judged the folders above."""
@@ -199,9 +226,12 @@ class DenyList:
     def _may_be_denied(self, name: str) -> bool:
         return self._any_name.has(name) or self._any_tail.has(name)
 
-    def _match_one(self, name: str, relative: str) -> DenyRule | None:
-        for rule, names, paths, exceptions in self._compiled:
+    def _match_one(self, name: str, relative: str, last: str = "") -> DenyRule | None:
+        """`last` is the last name of the path that is asked about, if `name` isn't."""
+        for rule, names, paths, exceptions, public in self._compiled:
             if exceptions is not None and exceptions.match(name):
+                continue
+            if public is not None and public.match(last):
                 continue
             if names is not None and names.match(name):
                 return rule

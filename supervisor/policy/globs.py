@@ -116,7 +116,7 @@ def only_means_denied(pattern: str, denied: DenyList) -> str | None:
     pattern = _SET_OF_ONE.sub(r"\1", pattern)
     for each in alternatives(pattern):
         for plain in _without_groups(each):
-            for reading in _readings(plain):
+            for reading in readings(plain):
                 if denied.match(reading) is not None:
                     return reading
         spelt = _spelt_name(each, denied)
@@ -191,7 +191,8 @@ def _ends(pattern: str) -> tuple[str, str]:
     return pieces[0], pieces[-1]
 
 
-def _readings(pattern: str) -> Iterator[str]:
+def readings(pattern: str) -> Iterator[str]:
+    """Names that a pattern without groups fits: its wildcards as nothing, or as a letter."""
     for each in _without_sets(pattern.replace("\\", "")):
         plain = each.replace("**/", "")
         if "*" not in plain and "?" not in plain:

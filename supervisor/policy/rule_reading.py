@@ -110,10 +110,12 @@ def deny_entry(node: Node) -> Entry[DenyRule]:
         names=_globs(fields, "names", whole_path=False),
         paths=_globs(fields, "paths", whole_path=True),
         exceptions=_globs(fields, "exceptions", whole_path=False),
+        public=_globs(fields, "public", whole_path=False),
     )
     off = not rule.names and not rule.paths
-    if off and rule.exceptions:
-        raise node.wrong(f"`names` or `paths` beside `exceptions`: {_WHOLE}")
+    if off and (rule.exceptions or rule.public):
+        key = "exceptions" if rule.exceptions else "public"
+        raise node.wrong(f"`names` or `paths` beside `{key}`: {_WHOLE}")
     return _entry(rule, _examples(fields, "examples", name), node, fields, off=off)
 
 

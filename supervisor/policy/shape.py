@@ -44,6 +44,7 @@ SECTIONS: Mapping[str, Section] = MappingProxyType(
             "names": Key("[text]", "Globs for one part of a path, wherever it lies."),
             "paths": Key("[text]", "Globs for a whole path, relative to the vault."),
             "exceptions": Key("[text]", "Globs for names that this rule leaves alone."),
+            "public": Key("[text]", "Globs for files that it leaves alone in its folders too."),
             "examples": Key("examples", "Paths to deny, and paths that nothing may deny."),
         },
         "dangerous": {

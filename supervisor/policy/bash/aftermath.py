@@ -14,6 +14,9 @@ from supervisor.policy.bash.value import HOLE
 _SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash", "mksh", "fish", "csh"})
 _EVAL: Final = "eval"
 _RUNS_ORDERS: Final = _SHELLS | {_EVAL}
+_NOT_WRAPPERS: Final = _RUNS_ORDERS | {"echo", "printf", "grep", "rg", "which", "type", "man"}
+_MOST_BEFORE: Final = 4
+"""Words of a wrapper before the program that it starts."""
 _NETWORK: Final = frozenset(
     {"nc", "ncat", "netcat", "socat", "telnet", "nc.traditional", "nc.openbsd",
      "websocat", "chisel"}
@@ -56,6 +59,7 @@ def _remote_shells(seen: Sequence[Invocation]) -> list[Effect]:
         for base, each in zip(bases, seen, strict=True)
     ):
         network.add("openssl")
+    network.update(_wrappers_of(network, bases, seen))
     found = []
     for base, each in zip(bases, seen, strict=True):
         if base not in _SHELLS:
@@ -74,6 +78,19 @@ def _remote_shells(seen: Sequence[Invocation]) -> list[Effect]:
         if own or (not runs_text and (fed or feeds or (tied and open_ended))):
             found.append(Effect(Act.REMOTE_SHELL, base, each.part, "hands a shell to the network"))
     return found
+
+
+def _wrappers_of(network: set[str], bases: Sequence[str], seen: Sequence[Invocation]) -> set[str]:
+    """Programs that start one of these in this call (`rlwrap nc`, `busybox telnet`)."""
+    return {
+        base
+        for base, each in zip(bases, seen, strict=True)
+        if any(
+            word.texts[0].text.rpartition("/")[2] in network
+            for word in each.argv[1 : _MOST_BEFORE + 1]
+        )
+        and base not in _NOT_WRAPPERS
+    }
 
 
 def _is_untold(each: Invocation) -> bool:

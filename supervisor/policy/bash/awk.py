@@ -71,10 +71,10 @@ class _Program:
                 deep += 1 if text == "(" else -1
             elif kind == "name" and text == "system":
                 self.script(self.value(at + 1))
+            elif kind == "name" and text == "readfile" and texts[at + 1 : at + 2] == ["("]:
+                self.file(self.value(at + 1))
             elif kind == "name" and text == "getline":
                 self.getline(at)
-                if self.inet and at > 1 and texts[at - 1][:1] == "|" and kinds[at - 2] == "name":
-                    self.use.emit(Act.REMOTE_SHELL, "ties a program to the network")
             elif kind == "name" and text == "ENVIRON":
                 self.environment(at)
             elif kind == "name" and text == "ARGV":
@@ -87,6 +87,8 @@ class _Program:
 
     def script(self, text: str) -> None:
         """A text that a shell runs."""
+        if self.inet and not text.strip(HOLE):
+            self.use.emit(Act.REMOTE_SHELL, "runs what the network says")
         self.runs = self.runs or not text.strip(HOLE)
         self.use.script(known(text))
 
@@ -116,18 +118,21 @@ class _Program:
             while start > 0 and tokens[start - 1][0] == "text":
                 start -= 1
             text = printed(tokens, start, at - 1, self.names, self.record)
-            if "/inet" in text:
+            if "/inet" in text:  # what the network says is read, and not run
                 self.use.send(None)
             else:
                 self.script(text)
             return
         for place in range(at + 1, min(at + 4, len(tokens))):
             if tokens[place][1] == "<":
-                text = self.value(place + 1)
-                if text not in {"-", *NO_FILES}:
-                    self.reads = self.reads or not text.strip(HOLE)
-                    self.use.emit(Act.READ, "is read by awk", known(text))
+                self.file(self.value(place + 1))
                 return
+
+    def file(self, name: str) -> None:
+        """A file that is read beside the input."""
+        if name not in {"-", *NO_FILES}:
+            self.reads = self.reads or not name.strip(HOLE)
+            self.use.emit(Act.READ, "is read by awk", known(name))
 
     def environment(self, at: int) -> None:
         """`ENVIRON["NAME"]`, or all of it."""

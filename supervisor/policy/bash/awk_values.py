@@ -11,6 +11,7 @@ Words = Sequence[tuple[str, str]]
 """The kinds and texts of a program's tokens."""
 
 _ENDS: Final = frozenset({";", "\n", "}"})
+_CONVERSION: Final = re.compile(r"%[-+ #0-9.]*[a-zA-Z%]")
 _ASSIGNED: Final = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 
 
@@ -48,7 +49,27 @@ def printed(
     """What `print` with these tokens prints; the line itself without any."""
     if start >= end:
         return HOLE if record is None else record
+    if start and tokens[start - 1][1] == "printf" and tokens[start][0] == "text":
+        return _formatted(tokens, start, end, names, record)
     return "".join(_pieces(tokens, start, end, names, record)) or HOLE
+
+
+def _formatted(
+    tokens: Words, start: int, end: int, names: Mapping[str, str], record: str | None
+) -> str:
+    """What `printf FORMAT, …` prints."""
+    given = _groups(tokens, start + 2, end) if start + 2 < end else []
+    texts = ["".join(_pieces(tokens, first, last, names, record)) for first, last in given]
+    left = iter(texts)
+    return _CONVERSION.sub(
+        lambda found: "%" if found[0] == "%%" else next(left, ""), tokens[start][1]
+    )
+
+
+def _groups(tokens: Words, start: int, end: int) -> list[tuple[int, int]]:
+    """The places between commas."""
+    commas = [at for at in range(start, end) if tokens[at] == ("sign", ",")]
+    return list(zip([start, *(each + 1 for each in commas)], [*commas, end], strict=True))
 
 
 def _pieces(

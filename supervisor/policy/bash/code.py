@@ -23,6 +23,9 @@ _ASKED: Final = (
 )
 _HOME: Final = re.compile(_ASKED)
 _IN_TEMPLATE: Final = re.compile(rf"[$#]\{{(?:{_ASKED})\}}")
+_TILDE: Final = re.compile(r"(?<=[\"'])~(?=[/\"'])")
+_KNOW_TILDE: Final = frozenset({"r", "lisp", "lines", "tcl", "vim"})
+"""Languages whose own functions take `~` for the home folder."""
 _BIG: Final[Mapping[str, Callable[[Use, str], None]]] = {"python": python_code}
 
 
@@ -31,6 +34,8 @@ def run_code(use: Use, language: str, value: Value) -> None:
     read = _BIG.get(language) or LITTLE.get(language)
     for each in value.texts[:_MOST]:
         code = _with_home(each.text, use.look.home) if language != "python" else each.text
+        if "~" in code and language in _KNOW_TILDE:
+            code = _TILDE.sub(lambda _found: use.look.home, code)
         if HOLE in code:
             use.unknown("runs code that can't be told before it runs")
             if not code.strip(HOLE):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from supervisor.policy.bash.code_tokens import Tokens
+from supervisor.policy.bash.code_tokens import Token, Tokens
 from supervisor.policy.bash.literals import doubtful
 from supervisor.policy.bash.table import Language
 from supervisor.policy.bash.use import Use
@@ -29,10 +29,43 @@ _TAKEN_APART: Final = re.compile(r"\{([^{}]*)\}\s*=\s*(?:await\s+)?(?:require|im
 _IMPORTED: Final = re.compile(r"\bimport\s*\{([^{}]*)\}\s*from\b")
 _RENAMED: Final = re.compile(r"(\w+)\s*:\s*(\w+)")
 _AS: Final = re.compile(r"(\w+)\s+as\s+(\w+)")
+_STARTS: Final = frozenset(
+    {"exec", "system", "fdopen", "spawn", "dup2", "proc_open", "popen", "shell_exec", "passthru",
+     "pcntl_exec", "execSync", "spawnSync"}
+)  # fmt: skip
+_ENDS_OF_STARTS: Final = (".exec", ".execute", ".spawn", ".popen", "->fdopen")
+_ORDERS: Final = re.compile(rf"[{HOLE}]|(?:/\S*/)?(?:ba|da|z|k|a)?sh\b|nc\b|ncat\b|\$_|#\{{")
+"""A text in backticks that hands a shell on, or is itself an order from elsewhere."""
 _WRAPS: Final = frozenset({"promisify", "method", "bind", "partial", "curry"})
 _LONGEST: Final = 64
 """Tokens of an expression that may be a function."""
+LOADS: Final = frozenset({"require", "import"})
 _COMPARES: Final = frozenset({"eq", "ne", "in", "instanceof", "when", "case"})
+
+
+def name_modules(language: Language, tokens: Tokens) -> None:
+    """`require("m").f(…)` and `require("m")(…)` become `m.f(…)` and `m(…)`, if that is known."""
+    every = tokens.all
+    for at in range(len(every) - 4):
+        module = every[at + 2].value if at + 2 < len(every) else None
+        texts = [tokens.text(place) for place in (at, at + 1, at + 3)]
+        if module is None or texts[0] not in LOADS or texts[1:] != ["(", ")"]:
+            continue
+        name, end = module.removeprefix("node:"), at + 4
+        if tokens.text(end) == ".":
+            name, end = f"{name}.{tokens.text(end + 1)}", end + 2
+        if name in language.calls:
+            every[at:end] = [Token("name", name)]
+
+
+def starts_programs(language: Language, tokens: Tokens) -> bool:
+    """Whether code that opens a connection starts programs beside."""
+    return any(
+        each.text in _STARTS
+        or each.text.endswith(_ENDS_OF_STARTS)
+        or (each.kind == "tick" and language.quote_runs and _ORDERS.match(each.value or ""))
+        for each in tokens.all
+    )
 
 
 def renamed(code: str) -> dict[str, str]:
@@ -61,7 +94,7 @@ def any_named(language: Language, name: str) -> tuple[str, ...] | None:
     return roles
 
 
-def function_meant(language: Language, tokens: Tokens, at: int) -> str | None:
+def function_meant(language: Language, tokens: Tokens, at: int) -> str | None:  # noqa: C901 - a case a kind
     """The known function that an expression is (not its result): `cp.exec`, `promisify(exec)`."""
     every = tokens.all
     last: str | None = None
@@ -76,6 +109,9 @@ def function_meant(language: Language, tokens: Tokens, at: int) -> str | None:
         elif each.text == "(":
             end = _closing(tokens, at)
             inner = every[end - 1] if end > at + 1 else None
+            if last in LOADS and inner is not None and tokens.text(end + 1) not in {".", "[", "("}:
+                name = (inner.value or "").removeprefix("node:")
+                return name if name in language.calls else None
             wraps = last is not None and PARTS.split(last)[-1] in _WRAPS
             if wraps and inner is not None:
                 name = inner.text if inner.kind == "name" else inner.value or ""

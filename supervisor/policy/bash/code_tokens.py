@@ -14,6 +14,7 @@ _TOKEN: Final = re.compile(
     |(?P<raw>'(?:[^'\\]|\\.)*')
     |(?P<text>"(?:[^"\\]|\\.)*")
     |(?P<tick>`(?:[^`\\]|\\.)*`)
+    |(?P<long>\[\[.{0,2000}?\]\])
     |(?P<quoted>(?:%[qQwWx]|\bq[qxw]?)\s*(?:\{[^}]*\}|\([^)]*\)|\[[^\]]*\]|/[^/]*/|\|[^|]*\||![^!]*!))
     |(?P<name>(?:[$@%&]+\^?)?[A-Za-z_]\w*(?:(?:\.|::|->|\\)[A-Za-z_]\w*)*[!?]?)
     |(?P<number>\d[\w.]*)
@@ -36,8 +37,8 @@ _HOLDS: Final = re.compile(r"\$\{?(\w+)\}?|#\{[^}]*\}|@\w+")
 _HOME: Final = re.compile(
     r"\$ENV\{['\"]?HOME['\"]?\}|#\{ENV\[['\"]HOME['\"]\]\}|\$\{process\.env\.HOME\}"
 )
-_LITERAL: Final = re.compile(r"\$\{\s*([\"'])([^\"'{}]*)\1\s*\}")
-"""JavaScript's `${"text"}`."""
+_LITERAL: Final = re.compile(r"[$#]\{\s*([\"'])([^\"'{}]*)\1\s*\}")
+"""JavaScript's `${"text"}`, Ruby's `#{"text"}`."""
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "e": "\x1b"}
 _MOST_TOKENS: Final = 8_000
 _MOST_RENEWALS: Final = 512
@@ -84,6 +85,8 @@ class Tokens:
             if found is None:
                 break
             kind, text = str(found.lastgroup), found[0]
+            if kind == "long":
+                kind, text = ("raw", text) if self.language.long_texts else ("sign", text[0])
             if kind == "comment" and not text.startswith((*self.language.comment, "/*")):
                 text, kind = text[0], "sign"
             at += len(text)
@@ -109,6 +112,8 @@ class Tokens:
 
     def _value(self, kind: str, text: str) -> str | None:
         """What a token holds as a text."""
+        if kind == "raw" and text[0] == "[":
+            return text[2:-2]
         if kind == "raw":
             return text[1:-1].replace("\\'", "'").replace("\\\\", "\\")
         if kind in {"text", "tick"}:

@@ -16,12 +16,23 @@ _LONGEST: Final = 128
 """Tokens of an expression that a name gets."""
 _LONGEST_CALL: Final = 1_024
 """Tokens of a call's arguments."""
+_LONGEST_NAME: Final = 24
+"""Tokens of what a method belongs to."""
 _SIGILS: Final = "$@%&"
 _ENDS: Final = frozenset({"if", "unless", "and", "or"})
 _CHARACTERS: Final = frozenset({"chr", "fromCharCode", "fromCodePoint", "char"})
 _DECODES: Final = frozenset({"from", "atob", "base64_decode", "decode64", "decode_base64"})
 _FIRST_SURROGATE: Final = 0xD800
 """Characters from here on are no part of a name that anybody denies."""
+_LISTS: Final = frozenset({"c", "list", "array", "Array", "Array.of", "vector"})
+"""Calls that make a list of their arguments."""
+_PUTS_TOGETHER: Final = frozenset({"string", "paste0", "concat", "String.concat"})
+"""Calls that make one text of their arguments."""
+_TURNS: Final = re.compile(r"(?:^|\W)(?:reverse|strrev|rev)$")
+_SAME: Final = frozenset({"toString", "to_s", "to_str", "trim", "strip", "chomp", "valueOf"})
+"""Methods that leave a text as it is, for our purposes."""
+_EMPTY_BRACKETS: Final = ["(", ")"]
+_JOINS_PATHS: Final = re.compile(r"(?:^|\W)(?:join|joinpath|resolve|file\.path|path_join)$")
 _WORDS: Final = ("%w", "qw", "%i")
 
 
@@ -89,6 +100,14 @@ class Values:
             at += 1
         return groups
 
+    def owner(self, at: int) -> object:
+        """What a method belongs to: the argument of the call in front (`Pathname("x").f`)."""
+        end = at - 2 if self.tokens.text(at - 1) in {".", "->", ":"} else at - 1
+        start = end
+        while start > max(end - _LONGEST_NAME, 0) and self.tokens.text(start) != "(":
+            start -= 1
+        return self.folded(self.tokens.all[start + 1 : end]) if start < end else None
+
     def _list_of(self, tokens: Sequence[Token]) -> list[object] | None:
         return self.lists.get(tokens[0].text.lstrip(_SIGILS)) if tokens else None
 
@@ -101,6 +120,8 @@ class Values:
             return list((first.value or "").split())
         if first.text in {"(", "["} and _encloses(tokens):
             return [self.folded(group) for group in _parted(tokens[1:-1])]
+        if first.text in _LISTS and tokens[1:2] and tokens[1].text == "(" and _encloses(tokens[1:]):
+            return [self.folded(group) for group in _parted(tokens[2:-1])]
         return None
 
     def _inside(self, tokens: Sequence[Token]) -> object:
@@ -119,9 +140,15 @@ class Values:
             return None
         home = next((at for at, each in enumerate(tokens) if each.text.endswith("homedir")), None)
         if home is not None:
-            return self.tokens.home + "".join(each.value or "" for each in tokens[home + 1 :])
+            glue = "/" if _JOINS_PATHS.search(tokens[0].text) else ""
+            rest = (each.value for each in tokens[home + 1 :] if each.value)
+            return self.tokens.home + "".join(f"{glue}{each}" for each in rest)
         if tokens[0].text == "{":
             return self._inside(tokens)
+        if tokens[0].text in _LISTS and len(tokens) > 1:
+            whole = self.listed(tokens)
+            if whole is not None:
+                return whole
         joined = self._joined(tokens)
         if joined is not None:
             return joined
@@ -131,11 +158,18 @@ class Values:
             whole = self._list_of(tokens)
             if whole is not None:
                 return whole
+        changed = self._changed(tokens)
+        if changed is not None:
+            return changed
         names = self.tokens.names
         pieces = []
         skip = 0
         for at, each in enumerate(tokens):
             if at < skip:
+                continue
+            if each.text in _SAME and at and tokens[at - 1].text == ".":
+                brackets = [one.text for one in tokens[at + 1 : at + 3]] == _EMPTY_BRACKETS
+                skip = at + 3 if brackets else at + 1
                 continue
             decoded = _decoded(tokens, at) if each.kind == "name" else None
             if decoded is not None:
@@ -153,6 +187,16 @@ class Values:
                 return int(tokens[-1].text) * (-1 if sign else 1)
         text = "".join(pieces)
         return text if text.strip(HOLE) else None
+
+    def _changed(self, tokens: Sequence[Token]) -> str | None:
+        """`string(".", "env")`, or one text turned round."""
+        if tokens[0].text in _PUTS_TOGETHER and len(tokens) > 1 and _encloses(tokens[1:]):
+            pieces = [self.folded(group) for group in _parted(tokens[2:-1])]
+            return "".join(each if isinstance(each, str) else HOLE for each in pieces)
+        if any(each.kind == "name" and _TURNS.search(each.text) for each in tokens):
+            texts = [each.value for each in tokens if each.value]
+            return texts[0][::-1] if len(texts) == 1 and HOLE not in texts[0] else None
+        return None
 
     def _joined(self, tokens: Sequence[Token]) -> str | None:
         """`["sudo", "id"].join(" ")`."""

@@ -9,7 +9,7 @@ from supervisor.policy.bash.use import Use
 from supervisor.policy.bash.value import known
 
 _EX_RUNS: Final = re.compile(
-    r"^[\s:%\d,.$'<>]*(?:(?:r(?:ead)?\s*|w(?:rite)?\s+|exe(?:cute)?\s+[\"'])?!|term(?:inal)?\s)\s*(.*)$",
+    r"^[\s:%\d,.$'<>]*(?:(?:r(?:ead)?\s*|w(?:rite)?\s+|exe(?:cute)?\s+[\"']|norm(?:al)?!?\s+:)?!|term(?:inal)?\s)\s*(.*)$",
     re.DOTALL,
 )
 _EX_FILES: Final = re.compile(
@@ -29,16 +29,16 @@ _EX_PLAIN: Final = re.compile(
 def vim(use: Use, code: str) -> None:
     """Commands of vim, ex and ed: `!`, files, other languages; the rest is unknown."""
     for line in re.split(r"[|\n](?!\|)", code):
+        line = _EX_MODIFIERS.sub("", line.removesuffix("^M"))  # noqa: PLW2901 - the same line without them
         if not line.strip():
             continue
         run, file, script = _EX_RUNS.match(line), _EX_FILES.match(line), _EX_CODE.match(line)
         called = _VIM_RUNS.search(line)
-        for found in _VIM_READS.finditer(line):
-            use.emit(Act.READ, "is read by an editor", known(found[1]))
-        for found in _VIM_WRITES.finditer(line):
-            use.emit(Act.WRITE, "is written by an editor", known(found[1]))
+        _vim_files(use, line)
         if run:
             use.script(known(run[1].rstrip("\"'") if "exe" in line.partition("!")[0] else run[1]))
+        elif called and called[1] is None:
+            use.start([known(each) for each in _VIM_WORDS.findall(called[2])])
         elif called:
             use.script(known(called[1]))
         elif file:
@@ -50,6 +50,17 @@ def vim(use: Use, code: str) -> None:
             run_code(use, language.replace("rubyy", "ruby"), known(script[3]))
         elif not _EX_PLAIN.match(line):
             use.unknown("gives an editor orders that aren't known here")
+
+
+def _vim_files(use: Use, line: str) -> None:
+    """What functions of vim read, write and remove."""
+    for found in _VIM_READS.finditer(line):
+        use.emit(Act.READ, "is read by an editor", known(found[1]))
+    for found in _VIM_WRITES.finditer(line):
+        use.emit(Act.WRITE, "is written by an editor", known(found[1]))
+    for found in _VIM_DELETES.finditer(line):
+        deep = "r" in (found[2] or "")
+        use.emit(Act.DELETE, "is removed by an editor", known(found[1]), recursive=deep)
 
 
 def _ex_file(use: Use, kind: str, name: str) -> None:
@@ -75,11 +86,18 @@ def less(use: Use, code: str) -> None:
         use.emit(Act.READ, "is read", known(found[1] or found[2]))
 
 
+_EX_MODIFIERS: Final = re.compile(
+    r"^[\s:]*(?:(?:sil(?:ent)?|verb(?:ose)?|uns(?:ilent)?|noa\w*|kee\w*|loc\w*|hid\w*|conf\w*|san\w*"
+    r"|vert\w*|tab|bel\w*|abo\w*|bo\w*|to\w*)!?\s+(?=\S))+"
+)
+"""Words of vim in front of an order that don't change what it does."""
+_VIM_DELETES: Final = re.compile(r"\bdelete\(\s*['\"]([^'\"]+)['\"](?:\s*,\s*['\"]([^'\"]*)['\"])?")
 _VIM_READS: Final = re.compile(r"\b(?:readfile|readblob|filereadable)\(\s*['\"]([^'\"]+)")
 _VIM_WRITES: Final = re.compile(r"\bwritefile\([^)]*,\s*['\"]([^'\"]+)['\"]")
 _VIM_RUNS: Final = re.compile(
-    r"\b(?:system|systemlist|job_?start|term_?start|termopen)\s*\(\s*\[?\s*['\"]([^'\"]*)['\"]"
+    r"\b(?:system|systemlist|job_?start|term_?start|termopen)\s*\(\s*(?:['\"]([^'\"]*)['\"]|\[([^\]]*)\])"
 )
+_VIM_WORDS: Final = re.compile(r"['\"]([^'\"]*)['\"]")
 _PYTHON: Final = re.compile(r"\s*(?:python|py|pi|python-interactive|script)\s+(.*)", re.DOTALL)
 _GDB_RUNS: Final = re.compile(
     r"\s*(python|py|pi|python-interactive|script|guile|gu|source|call|print|p|run|r|start|compile"

@@ -38,6 +38,22 @@ _STARTED: Final = re.compile(
     re.IGNORECASE,
 )
 """A program that is started with its words as texts one by one."""
+_CLEARS: Final = re.compile(
+    r"rm_rf|rm_r\b|rmtree|remove_?tree|del_dir_r|delete-directory|delete_?dir(?:ectory)?\b|delete_?recurs"
+    r"|remove_?(?:dir|path|all|recurs|directoryrecurs)\w*|rmdir|delete-(?:file-)?tree|\brm\s+-\w*[rR]"
+    r"|\.walkBottomUp|\bdelTree|rimraf|confirm_recursive|dired-delete|removeItem",
+    re.IGNORECASE,
+)
+"""What code says that removes a folder with all below it, whatever the language."""
+_CONNECTS: Final = re.compile(
+    r"gen_tcp|tcp-?(?:stream|client|connect)|socket-connect|open-network-stream|make-network-process"
+    r"|\bSocket\b|connectTo|net\.Dial|gen_udp",
+    re.IGNORECASE,
+)
+"""What code says that opens a connection, whatever the language."""
+_SHELL: Final = re.compile(r"(?:/\S*/)?(?:ba|da|z|k|a)?sh(?: -\w+)?")
+_AROUND: Final = 64
+"""Characters between such a word and the folder's name."""
 _NEAR: Final = 24
 _MOST: Final = 64
 _LONGEST: Final = 512
@@ -54,6 +70,18 @@ def literals(use: Use, code: str) -> None:
         or _USED.match(code, each.end())
     ]
     doubtful(use, (next(filter(None, each.groups()), "") for each in found), code)
+    if found and _CLEARS.search(code):
+        for each in found[:_MOST]:
+            text = next(filter(None, each.groups()), "")
+            near = code[max(each.start() - _AROUND, 0) : each.end() + _AROUND]
+            if looks_like_path(text) and _CLEARS.search(near):
+                magic = any(sign in text for sign in "*?[")
+                value = Value((Text(text, text),)) if magic else known(text)
+                use.emit(Act.DELETE, "may be removed by code", value, recursive=True)
+    if _CONNECTS.search(code) and any(
+        _SHELL.fullmatch(text) for each in found for text in each.groups() if text
+    ):
+        use.emit(Act.REMOTE_SHELL, "ties a shell to the network")
     for each in _STARTED.finditer(code):
         words = [next(filter(None, one), "") for one in _TEXT.findall(each[1])]
         if words:

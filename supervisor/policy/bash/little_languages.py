@@ -50,6 +50,7 @@ def expect(use: Use, code: str) -> None:
 
 _TCL_SETS: Final = re.compile(r"\bset\s+(\w+)\s+(?:[{\"]([^{}\"$\[]*)[}\"]|([^\s;{}\[\]\"$]+))")
 _TCL_NAMES: Final = re.compile(r"\$\{?(\w+)\}?")
+_TCL_SOCKET: Final = re.compile(r"\bsocket\s+(?:-\w+\s+)*([\w.:-]+)")
 _TCL_PLAIN: Final = re.compile(
     r"^\s*(puts|set|expr|exec|open|file|glob|cd|pwd|source|if|while|for|foreach|string|list|lindex|incr|format|append|return|exit|read|gets|close|proc|info)\b|^\s*$"
 )
@@ -72,6 +73,11 @@ def tcl(use: Use, code: str) -> None:
         _tcl_file(use, found[1], found[3].split(), deep="force" in found[2])
     for found in re.finditer(r"\bsource\s+(\S+)", flat):
         takes_orders(use, found[1].rstrip("]"))
+    connection = _TCL_SOCKET.search(flat)
+    if connection is not None:
+        use.send(known(connection[1]))
+        if re.search(r"\bexec\s", flat):
+            use.emit(Act.REMOTE_SHELL, "ties a program to the network")
     if re.search(r"\$env\b|\benv\(|\barray\s+get\s+env", flat):
         use.emit(Act.REVEAL, "prints the environment, which may hold secrets")
     lines_of_it = re.split(r"[;\n]", re.sub(r"\[.*?\]", "x", flat))
@@ -153,6 +159,16 @@ _ORDERS: Final = re.compile(
 """Lines that aren't calls: `!COMMAND`, `type FILE`; gnuplot's `"< COMMAND"`, Raku's `qx{…}`."""
 
 
+_DC_TEXT: Final = re.compile(r"#[^\n]*|\[[^\[\]]*\](?!\s*(?:x|s\w[^\n]*l\wx))")
+"""Comments, and texts that aren't run."""
+
+
+def dc(use: Use, code: str) -> None:
+    """Programs of dc: `!` runs the rest of its line, but `!<`, `!>` and `!=` compare."""
+    for found in re.finditer(r"!(?![<>=])\s*([^\n\]]+)", _DC_TEXT.sub("", code)):
+        use.script(known(found[1]))
+
+
 def curlrc(use: Use, code: str) -> None:
     """A file of options for curl, one a line."""
     for line in code.splitlines()[:_MOST_LINES]:
@@ -209,6 +225,7 @@ LITTLE: Final[Mapping[str, Callable[[Use, str], None]]] = {
     "awk": awk,
     "cmake": cmake,
     "curlrc": curlrc,
+    "dc": dc,
     "ed": editors.ed,
     "expect": expect,
     "ftp": ftp,

@@ -120,6 +120,7 @@ def data_file(use: Use, value: Value) -> None:
         use.emit(Act.READ, SENT, known(text.partition("://")[2]))
 
 
+_OWN_SCREENS: Final = frozenset({"", "unix", "localhost", "127.0.0.1", "[::1]", HOLE})
 _FILES_OF_SOCAT: Final = frozenset(
     {
         "file",
@@ -158,6 +159,17 @@ def socket(use: Use, value: Value) -> None:
         elif _NET_OF_SOCAT.match(kind):
             pieces = rest.split(":")
             use.send(known(pieces[0]) if "listen" not in kind and pieces[0] else None)
+
+
+def display(use: Use, value: Value) -> None:
+    """`HOST:NUMBER`: the screen of another machine; a terminal that it shows hands it a shell."""
+    for each in value.texts:
+        place = each.text.rpartition(":")[0].rpartition("/")[2]
+        if place not in _OWN_SCREENS:
+            use.send(known(place))
+            program = use.look.table.find(use.base)
+            if program is not None and "terminal" in program.tags:
+                use.emit(Act.REMOTE_SHELL, "hands a terminal to the network")
 
 
 def reverse(use: Use, value: Value) -> None:

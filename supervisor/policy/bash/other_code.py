@@ -5,14 +5,17 @@ from collections.abc import Sequence
 from typing import Final
 
 from supervisor.policy.bash.code_flow import (
+    LOADS,
     OF_TEXTS,
     PARTS,
     Unsure,
     any_named,
     function_meant,
     is_quiet,
+    name_modules,
     renamed,
     roles_of,
+    starts_programs,
 )
 from supervisor.policy.bash.code_tokens import Token, Tokens
 from supervisor.policy.bash.code_values import Values
@@ -24,7 +27,6 @@ from supervisor.policy.bash.table import Language
 from supervisor.policy.bash.use import IN_DOUBT, Use
 from supervisor.policy.bash.value import HOLE, known
 
-_LOADS: Final = frozenset({"require", "import"})
 _INDIRECT: Final = frozenset(
     """send public_send __send__ call_user_func call_user_func_array array_map array_walk method
     pcall lapply sapply vapply map Map do.call forward_static_call invoke usort""".split()  # noqa: SIM905
@@ -35,7 +37,6 @@ _EVALUATES: Final = re.compile(
     r"|loadstring|create_function|evaluate|compile\w*)$"
 )
 """Calls of code in a text."""
-_STARTS: Final = frozenset({"exec", "system", "fdopen", "spawn", "dup2", "proc_open", "popen"})
 _LONGEST_NAME: Final = 24
 """Tokens between brackets that may make the name of a function."""
 _MOST_ASSIGNED: Final = 512
@@ -90,6 +91,7 @@ class _Reading:
         tokens = self.tokens
         if not tokens:
             return
+        name_modules(self.language, self.text)
         self.assignments()
         self.subscripts()
         if self.language.name == "perl":
@@ -206,6 +208,9 @@ class _Reading:
         """A name: a call that is known, an assignment, or something to doubt."""
         bare = name.lstrip("$@%&")
         bare = self.aliases.get(bare, bare)
+        if "." in bare:
+            first, _, rest = bare.partition(".")
+            bare = f"{self.aliases[first]}.{rest}" if first in self.aliases else bare
         after = self.tokens[at + 1] if at + 1 < len(self.tokens) else None
         if (
             after is not None
@@ -242,7 +247,7 @@ class _Reading:
                 or self.text.text(at - 1)
                 in {"function", "def", "sub", "local", "my", "->", ".", "|", "?"}
             )
-            if called and (last not in self.language.plain or last in _LOADS):
+            if called and (last not in self.language.plain or last in LOADS):
                 texts = (each for each in self.values.arguments(at + 1)[0] if type(each) is str)
                 if last not in OF_TEXTS:
                     doubtful(self.use, texts, "")
@@ -256,15 +261,13 @@ class _Reading:
             if not roles:
                 return
         values, named = self.values.arguments(at + 1)
-        if roles[0] == "connect" and any(
-            each.text in _STARTS or each.text.endswith((".exec", ".execute", ".spawn", "->fdopen"))
-            for each in self.tokens
-        ):
+        if roles[0] == "connect" and starts_programs(self.language, self.text):
             self.use.emit(Act.REMOTE_SHELL, "hands a shell to the network")
         if roles[0] == "handle":
             values, roles = opened(values), ("open",)
         self.unsure.note(roles, values)
-        call_roles(self.use, roles, None, values, named)
+        own = self.values.owner(at) if roles[0][:1] == "." else None
+        call_roles(self.use, roles, own, values, named)
 
     def word(self, at: int, reason: str) -> None:
         """A name that reveals the environment, unless it asks for one variable of no interest."""

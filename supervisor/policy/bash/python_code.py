@@ -30,6 +30,7 @@ def python_code(use: Use, code: str) -> None:
             warnings.simplefilter("ignore")  # odd literals in the code are no concern of ours
             tree = ast.parse(code.replace(HOLE, "_untold_"))
         walk = _Walk(use)
+        walk.receives = ".recv" in code
         walk.block(tree.body)
         if walk.untold:
             doubtful(use, texts_that_flow(tree), "system" if walk.untold & RUNS else "")
@@ -61,6 +62,7 @@ class _Walk:
         self.defined: set[str] = set()
         self.doubts: set[str] = set()
         self.connects = False
+        self.receives = False
         self.endless = 0
 
     def block(self, body: list[ast.stmt]) -> None:
@@ -86,6 +88,7 @@ class _Walk:
                 self.fold.alias(name.asname or name.name, f"{node.module}.{name.name}")
                 if name.name == "*":
                     self.doubt(_CANT)
+                    self.all_of(node.module or ".")
         elif isinstance(node, ast.Assign):
             self.expression(node.value)
             for target in node.targets:
@@ -169,6 +172,14 @@ class _Walk:
         reason = self.language.words.get(head)
         if reason:
             self.doubt(reason)
+
+    def all_of(self, module: str) -> None:
+        """`from MODULE import *`: the calls of it that are known, by their bare names."""
+        start = f"{module}."
+        for name in self.language.calls:
+            bare = name.removeprefix(start)
+            if name.startswith(start) and "." not in bare:
+                self.fold.alias(bare, name)
 
     def doubt(self, reason: str) -> None:
         """Says once that something can't be told."""
@@ -293,7 +304,11 @@ class _Walk:
         if (
             roles[0] in {"dup", "process", "shell"}
             and self.connects
-            and (roles[0] == "dup" or "sh" in str(self.fold(node.args[0]) if node.args else ""))
+            and (
+                roles[0] == "dup"
+                or self.receives
+                or "sh" in str(self.fold(node.args[0]) if node.args else "")
+            )
         ):
             self.use.emit(Act.REMOTE_SHELL, "hands a shell to the network")
         own = self.fold(node.func.value) if isinstance(node.func, ast.Attribute) else None

@@ -154,11 +154,15 @@ class Folder:
         value = self(node) if not isinstance(node, ast.UnaryOp) else None
         return value if isinstance(value, int) else None
 
-    def _call(self, node: ast.Call) -> object:  # noqa: C901, PLR0911 - one case a kind
+    def _call(self, node: ast.Call) -> object:  # noqa: C901, PLR0911, PLR0912 - one case a kind
         name = self.dotted(node.func) or ""
         values = [self(each) for each in node.args]
         texts = [each for each in values if isinstance(each, str)]
         last = name.rpartition(".")[2]
+        if name in {"bytes", "bytearray"} and values and isinstance(values[0], list):
+            numbers = [each for each in values[0] if isinstance(each, int)]
+            if len(numbers) == len(values[0]) and all(0 < each < 128 for each in numbers):  # noqa: PLR2004
+                return "".join(map(chr, numbers))
         if name in {"str", "bytes", "os.fspath", "os.path.abspath", "os.path.realpath", "list",
                     "os.path.normpath", "open"}:  # fmt: skip
             return values[0] if values else ""

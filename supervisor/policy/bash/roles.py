@@ -195,6 +195,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "delete": files.delete,
     "dest": files.lone_destination,
     "disk": files.disk,
+    "display": network.display,
     "doubt": _doubt,
     "edit": files.edit,
     "either": _either,

@@ -74,7 +74,14 @@ def one_role(  # noqa: C901, PLR0912 - one case a role
         return
     deep = kind.endswith("*")
     kind = kind.removesuffix("*")
-    if kind in _FILES:
+    if kind in _FILES and isinstance(given, str) and given[:1] == "-" and rest:
+        deep = deep or "r" in given.lower()  # words as a shell's: `rm("-rf", "build")`
+        for each in rest:
+            one_role(use, f"{kind}*" if deep else kind, each, (), named)
+    elif kind in _FILES and isinstance(given, list) and given:
+        for each in given:
+            one_role(use, f"{kind}*" if deep else kind, each, (), named)
+    elif kind in _FILES:
         text = given if isinstance(given, str) else HOLE
         if isinstance(given, int) or text in NO_FILES:
             return
@@ -82,6 +89,8 @@ def one_role(  # noqa: C901, PLR0912 - one case a role
             use.emit(act, reason, _value(given), recursive=deep)
     elif kind == "open":
         _open(use, given, rest, named)
+    elif kind == "shell" and isinstance(given, list):
+        _process(use, given, ())
     elif kind == "shell":
         use.script(_value(given))
     elif kind == "process":

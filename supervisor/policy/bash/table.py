@@ -29,6 +29,7 @@ ROLES: Final[Mapping[str, str]] = {
     "from": "`host:path` on another machine, or a file here, that is read",
     "to": "`host:path` on another machine, or the file or folder here that is written",
     "host": "a host that is reached",
+    "display": "`HOST:NUMBER`: the screen on which a program shows itself",
     "upload": "a file that is sent, or several between braces",
     "url": "an address that is reached (`file:` is read)",
     "page": "an address, or a file here that is shown",
@@ -170,7 +171,7 @@ class Language:
 
     `words` are names that say something wherever they stand; `modules` those whose import is no
     reason for doubt. `quote_runs` says that backticks run a command, `bare_calls` that a call
-    needs no parentheses.
+    needs no parentheses, `long_texts` that `[[…]]` is a text.
     """
 
     name: str
@@ -180,6 +181,7 @@ class Language:
     modules: frozenset[str]
     quote_runs: bool = False
     bare_calls: bool = False
+    long_texts: bool = False
     comment: tuple[str, ...] = ("#",)
 
 

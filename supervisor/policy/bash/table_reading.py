@@ -12,7 +12,8 @@ from supervisor.policy.bash.entries import command_of
 from supervisor.policy.bash.table import Command, CommandTable, Language, Variable
 
 _LANGUAGE: Final = (
-    "calls", "plain", "words", "modules", "quote-runs", "bare-calls", "comment",
+    "calls", "plain", "words", "modules", "quote-runs", "bare-calls", "long-texts",
+    "comment",
 )  # fmt: skip
 _PARTS: Final = ("programs", "variables", "languages", "folders")
 
@@ -129,5 +130,6 @@ def _language(name: str, entry: object, place: str) -> Language:
         frozenset(named(given.get("modules", ""), f"{place}.modules")),
         bool(given.get("quote-runs")),
         bool(given.get("bare-calls")),
+        bool(given.get("long-texts")),
         named(given.get("comment", "#"), f"{place}.comment"),
     )

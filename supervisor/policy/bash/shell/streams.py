@@ -66,8 +66,15 @@ def _redirect(shell: "Work", node: Redirection, found: list[Redirect]) -> None:
     elif descriptor in ("", "1"):
         shell.sink = _kept(shell, value)
         shell.feeds = ()
+        _answer(shell, value)
     number_of = int(descriptor) if descriptor and len(descriptor) <= _DIGITS else None
     found.append(Redirect(direction, value, shell.part(node), number_of))
+
+
+def _answer(shell: "Work", value: Value) -> None:
+    """What a connection gets it also gives: `>/dev/tcp/… 0>&1`."""
+    if any(each.text.startswith(_CONNECTIONS) for each in value.texts):
+        _feed(shell, "1", Stdin(content(shell, value), (), value))
 
 
 def content(shell: "Work", path: Value) -> Value:
@@ -106,7 +113,7 @@ def _feed(shell: "Work", descriptor: str, stdin: Stdin) -> None:
 
 
 def _duplicate(shell: "Work", operator: str, descriptor: str, only: str | None) -> None:
-    if operator == "<&":
+    if operator == "<&" or descriptor == "0":
         if only == "0":
             return
         _feed(shell, descriptor, shell.scope.files.get((only or "").rstrip("-"), Stdin(DATA)))
