@@ -50,7 +50,7 @@ from supervisor.observability.logs import fields
 from supervisor.observability.recording import Append, Recording
 from supervisor.policy.deny_list import DenyList
 from supervisor.premises import Places, prepare
-from supervisor.readiness import checks, database_check, require_allowed_model
+from supervisor.readiness import checks, database_check, require_allowed_model, stored_checks
 from supervisor.runtimes.container.engine import Engine
 from supervisor.runtimes.container.runtime import ContainerRuntime, Sandboxes
 from supervisor.runtimes.container.spec import Limits
@@ -72,6 +72,7 @@ from supervisor.storage.access import AccessStore
 from supervisor.storage.adoption import Home
 from supervisor.storage.contexts import ContextStore
 from supervisor.storage.database import Database
+from supervisor.storage.figures import figures
 from supervisor.storage.grants import GrantStore
 from supervisor.storage.identity import token_of
 from supervisor.storage.place import database_place
@@ -250,6 +251,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
                         settings, machinery.engine, policy_in_force(policy), policy.current
                     ),
                     database_check(database.adoption),
+                    *await stored_checks(settings, log, audit),
                 ),
                 counts=await sweeper.counts(),
             )
@@ -284,6 +286,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             policy=policy,
             readiness=ready,
             containers=sweeper.sandboxes,
+            figures=partial(figures, database),
             audit=audit,
             record=record,
         )

@@ -5,10 +5,14 @@ For `trustfloor doctor` and `/api/ready`. Beside the composition root, as it loo
 
 import asyncio
 import os
+import shutil
+from typing import Final
 
-from supervisor.errors import ConfigurationError, InvalidRequest
+from supervisor.errors import ConfigurationError, InvalidRequest, TrustfloorError
+from supervisor.events.log import EventLog
 from supervisor.gate.policy_checks import broken_policy, policy_on_disk
 from supervisor.gate.policy_files import PolicySource
+from supervisor.observability.audit import AuditLog
 from supervisor.observability.health import Check, Readiness
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.runtimes.container.checks import engine_checks
@@ -17,6 +21,10 @@ from supervisor.runtimes.local.checks import local_checks
 from supervisor.sessions.message import check_model
 from supervisor.settings import Settings
 from supervisor.storage.adoption import REMEDY, Adoption
+
+_LITTLE_SPACE: Final = 1 << 30
+_TOO_LITTLE_SPACE: Final = 64 << 20
+"""Bytes; below this a turn's events and transcript may not find room."""
 
 
 async def readiness(settings: Settings) -> Readiness:
@@ -51,6 +59,39 @@ def database_check(adoption: Adoption | None) -> Check:
     return Check("database", ok=None, detail=adoption.detail, remedy=REMEDY)
 
 
+async def stored_checks(settings: Settings, log: EventLog, audit: AuditLog) -> tuple[Check, ...]:
+    """Whether what happens can be written down: nothing runs otherwise."""
+    return await _events(log), _audit(audit), await asyncio.to_thread(_disk, settings)
+
+
+async def _events(log: EventLog) -> Check:
+    try:
+        numbers = await log.numbers()
+    except TrustfloorError as error:
+        remedy = error.remedy or "see the supervisor's log"
+        return Check("event log", ok=False, detail=error.message, remedy=remedy, needed=True)
+    detail = f"up to event {numbers.last}, {log.queued} waiting to be stored"
+    return Check("event log", ok=True, detail=detail, needed=True)
+
+
+def _audit(audit: AuditLog) -> Check:
+    if audit.trouble is None:
+        detail = f"{audit.head.n} entries; `trustfloor audit verify` checks them"
+        return Check("audit", ok=True, detail=detail, needed=True)
+    remedy = "check free space, owner and mode of audit.jsonl in the data folder"
+    return Check("audit", ok=False, detail=audit.trouble, remedy=remedy, needed=True)
+
+
+def _disk(settings: Settings) -> Check:
+    free = min(shutil.disk_usage(each).free for each in (settings.data_dir, settings.vault))
+    detail = f"{free >> 20} MiB free"
+    if free >= _LITTLE_SPACE:
+        return Check("disk", ok=True, detail=detail, needed=True)
+    ok = None if free >= _TOO_LITTLE_SPACE else False
+    remedy = "free space where the data folder and the vault lie"
+    return Check("disk", ok=ok, detail=detail, remedy=remedy, needed=True)
+
+
 def require_allowed_model(settings: Settings, policy: CompiledPolicy) -> None:
     """Refuse a model of the settings' that the policy would refuse at each message.
 
@@ -70,12 +111,13 @@ def require_allowed_model(settings: Settings, policy: CompiledPolicy) -> None:
 
 def _vault_check(settings: Settings) -> Check:
     if os.access(settings.vault, os.R_OK | os.W_OK | os.X_OK) and settings.vault.is_dir():
-        return Check("vault", ok=True, detail=str(settings.vault))
+        return Check("vault", ok=True, detail=str(settings.vault), needed=True)
     return Check(
         "vault",
         ok=False,
         detail=f"{settings.vault} is no folder that we may read and write",
         remedy="give one with --vault or TRUSTFLOOR_VAULT",
+        needed=True,
     )
 
 

@@ -15,6 +15,7 @@ class Scope(StrEnum):
     CHAT = "chat"
     APPROVE = "approve"
     ADMIN = "admin"
+    METRICS = "metrics"
 
 
 class NotAllowed(TrustfloorError):

@@ -240,12 +240,16 @@ class HealthView(View):
 
 
 class CheckView(View):
-    """One thing that was looked at; `ok` is null where nothing depends on it."""
+    """One thing that was looked at; `ok` is null where nothing depends on it.
+
+    `needed`: while it is wrong, no turn can run at any level.
+    """
 
     name: str
     ok: bool | None
     detail: str
     remedy: str | None = None
+    needed: bool = False
 
 
 class LeftoversView(View):

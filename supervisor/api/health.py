@@ -15,6 +15,8 @@ from supervisor.api.bodies import (
     ReadinessView,
 )
 from supervisor.api.parts import Supervisor
+from supervisor.api.refusals import refusals
+from supervisor.errors import TrustfloorError
 from supervisor.gate.policy_files import PolicySource
 from supervisor.observability.health import version
 from supervisor.policy.fault import PolicyFault
@@ -50,10 +52,27 @@ def _view(fault: PolicyFault) -> PolicyFaultView:
     return PolicyFaultView(**{**fault.parts(), "file": PurePath(fault.file).name})
 
 
-@router.get("/ready")
+class NotReady(TrustfloorError):
+    """Something is wrong that every turn needs; what is told, and what to do."""
+
+    code = "not_ready"
+    status = 503
+    title = "Not ready for any turn"
+
+
+@router.get("/ready", responses=refusals(NotReady))
 async def ready(supervisor: Supervisor) -> ReadinessView:
-    """Each thing looked at, what to do where it is wrong, and what of ours exists right now."""
+    """Each thing looked at, what to do where it is wrong, and what of ours exists right now.
+
+    503 if something is wrong that every turn needs, whatever its level.
+    """
     found = await supervisor.readiness()
+    if found.missing:
+        raise NotReady(
+            "; ".join(f"{each.name}: {each.detail}" for each in found.missing),
+            where=found.missing[0].name,
+            remedy=found.missing[0].remedy,
+        )
     return ReadinessView(
         ready=found.ready,
         checks=[CheckView(**asdict(check)) for check in found.checks],

@@ -22,6 +22,7 @@ from supervisor.api import (
     imports,
     login,
     mcp,
+    metrics,
     permissions,
     policy,
     questions,
@@ -135,6 +136,7 @@ def make_routes() -> FastAPI:
         containers,
     ):
         app.include_router(room.router, prefix="/api")
+    app.include_router(metrics.router)
     speak_problems(app)
     app.openapi = functools.cache(lambda: _describe(app))  # type: ignore[method-assign]
     return app

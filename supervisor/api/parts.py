@@ -32,6 +32,7 @@ from supervisor.search.index import Index
 from supervisor.sessions.records import MessageRequest, TurnStarted
 from supervisor.settings import Settings
 from supervisor.storage.contexts import ContextStore
+from supervisor.storage.figures import Figures
 from supervisor.storage.session import Session
 from supervisor.storage.sessions import SessionStore
 from supervisor.storage.tags import TagStore
@@ -115,6 +116,8 @@ class Parts:
     containers: Callable[[], Awaitable[Sequence[Sandbox]]]
     """Those of ours that the engine has now. Raises EngineUnreachable."""
     audit: AuditLog
+    figures: Callable[[], Awaitable[Figures]]
+    """Sums over sessions and turns, as of now."""
     record: Callable[[str, str | None, None, Mapping[str, Any]], Awaitable[object]]
     """Enters something into the audit log: its kind, the session it is of, what it was."""
 

@@ -14,7 +14,8 @@ from supervisor.access.holder import Holder, NotAllowed, Scope
 _CHAT: Final = frozenset({Scope.CHAT})
 _APPROVE: Final = frozenset({Scope.APPROVE})
 _ADMIN: Final = frozenset({Scope.ADMIN})
-_ANY: Final = frozenset(Scope)
+_METRICS: Final = frozenset({Scope.METRICS, Scope.ADMIN})
+_ANY: Final = _CHAT | _APPROVE | _ADMIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,7 @@ DEMANDS: Final = {
     "DELETE /api/tokens/{token_id}": Demand(_ADMIN, whole=True),
     "GET /api/tokens": Demand(_ADMIN, whole=True),
     "POST /api/tokens": Demand(_ADMIN, whole=True),
+    "GET /metrics": Demand(_METRICS, whole=True),
     "GET /api/workspaces": Demand(_ANY),
     "DELETE /api/workspaces/{slug}": Demand(_ADMIN, whole=True),
     "PUT /api/workspaces/{slug}": Demand(_ADMIN, whole=True),

@@ -82,10 +82,32 @@ class TagView(View):
     sessions: int
 
 
+class SpentView(View):
+    """What sessions have spent; the cost in US dollars."""
+
+    sessions: int
+    tokens: int
+    cost_usd: float
+
+
+class WaitingCountsView(View):
+    """What waits for a person now."""
+
+    permissions: int
+    questions: int
+
+
 class StatsView(View):
     """Numbers of this supervisor; memory in MiB."""
 
     sessions: SessionCountsView
+    sessions_by_trust: dict[str, int]
+    turns: dict[str, int]
+    """By how they ended, and those that are `running`."""
+    spent_by_model: dict[str, SpentView]
+    """Of the sessions that are there, by the model that each asks for."""
+    waiting: WaitingCountsView
+    grants: int
     tags: list[TagView]
     memory_mib: float
     uptime_seconds: float

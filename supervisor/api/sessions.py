@@ -25,8 +25,10 @@ from supervisor.api.session_bodies import (
     SessionChangeBody,
     SessionCountsView,
     SessionWithMessagesView,
+    SpentView,
     StatsView,
     TagView,
+    WaitingCountsView,
 )
 from supervisor.errors import InvalidRequest, NotFound, SessionBusy, SessionNotFound
 from supervisor.ids import SessionId, is_session_id
@@ -213,7 +215,7 @@ async def stats(supervisor: Supervisor) -> StatsView:
     """How many sessions there are, their tags, and what the supervisor itself takes."""
     total = await supervisor.sessions.get_session_count()
     archived = await supervisor.sessions.get_session_count(archived=True)
-    tags = await supervisor.tags.list_all_tags()
+    tags, sums = await supervisor.tags.list_all_tags(), await supervisor.figures()
     return StatsView(
         sessions=SessionCountsView(
             total=total,
@@ -221,6 +223,17 @@ async def stats(supervisor: Supervisor) -> StatsView:
             archived=archived,
             running=len(supervisor.conversations.active()),
         ),
+        sessions_by_trust=sums.sessions_by_trust,
+        turns=sums.turns_by_state,
+        spent_by_model={
+            name: SpentView(sessions=each.sessions, tokens=each.tokens, cost_usd=each.cost_usd)
+            for name, each in sums.spent_by_model.items()
+        },
+        waiting=WaitingCountsView(
+            permissions=len(supervisor.approvals.pending()),
+            questions=len(supervisor.questions.pending()),
+        ),
+        grants=len(await supervisor.grants.list()),
         tags=[TagView(tag=each.tag, sessions=each.count) for each in tags],
         memory_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _KIB_IN_MIB,
         uptime_seconds=round(time.monotonic() - _BORN, 3),

@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from supervisor.api.stopping import Closing
 from supervisor.events.log import EventRecord
+from supervisor.observability.metrics import METRICS
 
 HEARTBEAT_SECONDS: Final = 15.0
 """After so much silence a comment is sent: proxies commonly cut a stream silent for 60 s."""
@@ -119,7 +120,10 @@ class EventStream(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _pump(self, send: Send) -> None:
-        out = _Out(send)
+        with METRICS.streams.track_inprogress():
+            await self._pumped(_Out(send))
+
+    async def _pumped(self, out: "_Out") -> None:
         async with self._subscribe() as records:
             try:
                 await self._follow(records, out)

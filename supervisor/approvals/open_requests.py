@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from supervisor.approvals.board import REMEMBERED, Board, TurnContext
 from supervisor.errors import AlreadyAnswered, NotFound, RequestVoid, TrustfloorError
 from supervisor.events.schema import GivenGrant, PermissionResolvedEvent, SupervisorEvent
 from supervisor.ids import RequestId, SessionId, TurnId
+from supervisor.observability.metrics import METRICS
 from supervisor.policy.permissions import GrantScope
 
 __all__ = ("Beyond", "End", "Open", "OpenRequests", "Outcome", "Sink", "Sinks", "TurnContext")
@@ -152,10 +154,11 @@ class OpenRequests(Generic[S, A]):
         request: Open[S, A] = Open(request_id, turn, asked, subject, future)
         self._open[request_id] = request
         self._board.post(request)
-        sink = self._sinks(turn)
+        sink, began = self._sinks(turn), time.monotonic()
         try:
             await sink.emit(asked)
             outcome = await self._wait(request)
+            METRICS.answer_seconds.observe(time.monotonic() - began)
         except asyncio.CancelledError:
             self._discard(request)
             # The turn is being ended: that matters more than the event about it.

@@ -34,6 +34,11 @@ class Intake:
         self._emptied = asyncio.Event()
         self._closed = False
 
+    @property
+    def waiting(self) -> int:
+        """How many wait to be taken, or to be let in."""
+        return len(self._entries) + self._waiting
+
     async def add(self, event: NewEvent) -> Pending:
         """Queue the event, after waiting for room. Raises TrustfloorError once it is closed."""
         if self._waiting or self._is_full():

@@ -7,6 +7,7 @@ synchronous=NORMAL), never the file's consistency.
 
 import asyncio
 import logging
+import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from functools import partial
@@ -21,6 +22,7 @@ from supervisor.events.redact import Redactor
 from supervisor.events.schema import AbortedEvent, DoneEvent, ErrorEvent, Event
 from supervisor.events.size import LARGEST_EVENT, cut, is_light
 from supervisor.ids import SessionId, TurnId
+from supervisor.observability.metrics import METRICS
 from supervisor.storage import event_rows, json_line
 from supervisor.storage.database import Database
 from supervisor.storage.event_rows import (
@@ -73,6 +75,11 @@ class EventLog:
         self._intake = Intake()
         self._open = AsyncExitStack()
 
+    @property
+    def queued(self) -> int:
+        """Events that were said and aren't stored yet."""
+        return self._intake.waiting
+
     def redact(self, text: str) -> str:
         """The text without the secrets that are known by now."""
         return self.redactor.text(text)
@@ -93,8 +100,11 @@ class EventLog:
         Raises StorageBusy or ConfigurationError if it could not be stored; nobody saw it then.
         Cancelled while it waits to be committed, it may be stored.
         """
+        began = time.monotonic()
         pending = await self._intake.add(self._numberless(session_id, turn_id, event))
-        return await pending.outcome
+        record = await pending.outcome
+        METRICS.lag.set(time.monotonic() - began)
+        return record
 
     async def append_all(
         self, session_id: SessionId, turn_id: TurnId, events: Sequence[Event]

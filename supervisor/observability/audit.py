@@ -80,6 +80,8 @@ class AuditLog:
         self._head = Head(0, GENESIS)
         self._key: Key
         self._descriptor = -1
+        self.trouble: str | None = None
+        """Why the last entry could not be written; None if it was."""
         self._first: tuple[int, Instant] | None = None
         """Number and time of the open file's first entry."""
 
@@ -122,8 +124,14 @@ class AuditLog:
                 await asyncio.wait({writing})
                 raise
             except OSError as error:
-                raise _unusable(self.path, error) from error
+                raise self._failed(error) from error
+            self.trouble = None
             return self._head
+
+    def _failed(self, error: OSError) -> ConfigurationError:
+        unusable = _unusable(self.path, error)
+        self.trouble = unusable.message
+        return unusable
 
     async def page(self, wanted: Wanted, *, before: int | None, limit: int) -> Page:
         """The latest entries with a number below `before`, the last first. Raises OSError."""

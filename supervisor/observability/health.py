@@ -18,13 +18,15 @@ class Check:
     """One thing that was looked at.
 
     `ok` is None where nothing depends on it and the detail is for information only. `remedy` is the
-    command or setting that mends it; empty if it is fine.
+    command or setting that mends it; empty if it is fine. `needed`: while it is wrong, no turn can
+    run at any level.
     """
 
     name: str
     ok: bool | None
     detail: str
     remedy: str | None = None
+    needed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +64,8 @@ class Readiness:
     def ready(self) -> bool:
         """Whether nothing that was looked at is a problem."""
         return all(check.ok is not False for check in self.checks)
+
+    @property
+    def missing(self) -> tuple[Check, ...]:
+        """What is wrong that every turn needs."""
+        return tuple(check for check in self.checks if check.needed and check.ok is False)

@@ -115,6 +115,9 @@ class Metrics:
             registry=registry,
         )
         self.running = Gauge("trustfloor_turns_running", "Turns that run now.", registry=registry)
+        self.containers = Gauge(
+            "trustfloor_containers_active", "Containers that turns use now.", registry=registry
+        )
         self.streams = Gauge(
             "trustfloor_streams_open", "Event streams that clients read now.", registry=registry
         )

@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from supervisor.approvals.pending import TurnContext
 from supervisor.ids import new_session_id, new_turn_id
+from supervisor.observability.health import Check, Readiness
 from supervisor.policy.call import ToolCall
 from supervisor.storage.session import SessionCreate
 from supervisor.trust.levels import TrustLevel
@@ -36,8 +38,39 @@ async def test_ready_tells_each_check_and_what_is_left(world: ApiWorld) -> None:
     async with world.client() as client:
         said = (await client.get("/api/ready")).json()
     assert said["ready"] is True
-    assert said["checks"] == [{"name": "engine", "ok": True, "detail": "answers", "remedy": None}]
+    assert said["checks"] == [
+        {"name": "engine", "ok": True, "detail": "answers", "remedy": None, "needed": False}
+    ]
     assert set(said["counts"].values()) == {0}
+
+
+async def test_it_is_not_ready_where_every_turn_lacks_something_and_says_what(
+    world: ApiWorld,
+) -> None:
+    lacking = Check("disk", ok=False, detail="0 MiB free", remedy="free space", needed=True)
+    sandbox_only = Check("engine", ok=False, detail="gone", remedy="start it")
+
+    async def readiness() -> Readiness:
+        return Readiness(checks=(sandbox_only, lacking))
+
+    world.inner.state.parts = replace(world.parts, readiness=readiness)
+    async with world.client() as client:
+        answer = await client.get("/api/ready")
+        alive = await client.get("/api/health")
+    assert (answer.status_code, answer.json()["code"]) == (503, "not_ready")
+    assert (answer.json()["where"], answer.json()["remedy"]) == ("disk", "free space")
+    assert alive.status_code == 200
+
+
+async def test_stats_sum_up_sessions_turns_and_what_they_spent(world: ApiWorld) -> None:
+    one, two = await world.session(), await world.session()
+    await world.sessions.add_spending(one, 70, 0.5)
+    await world.sessions.add_spending(two, 30, 0.25)
+    async with world.client() as client:
+        said = (await client.get("/api/stats")).json()
+    assert said["sessionsByTrust"] == {"sandboxed": 2}
+    assert said["spentByModel"] == {"default": {"sessions": 2, "tokens": 100, "costUsd": 0.75}}
+    assert (said["waiting"], said["grants"]) == ({"permissions": 0, "questions": 0}, 0)
 
 
 async def test_sessions_come_in_pages_the_last_accessed_first(world: ApiWorld) -> None:

@@ -69,7 +69,12 @@ def asked() -> set[tuple[str, str]]:
                 methods = said & {"POST", "PUT", "PATCH", "DELETE", "GET"} or {"GET"}
                 methods |= {"POST"} if "_upload" in ast.unparse(function) else set()
                 methods |= {"POST"} if "http.post(" in ast.unparse(function) else set()
-                found |= {(m, shape(each)) for m in methods for each in said if "/api/" in each}
+                found |= {
+                    (m, shape(each))
+                    for m in methods
+                    for each in said
+                    if "/api/" in each or each == "/metrics"
+                }
     return found
 
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,6 +56,7 @@ from supervisor.settings import Settings
 from supervisor.storage.access import AccessStore
 from supervisor.storage.contexts import ContextStore
 from supervisor.storage.database import Database
+from supervisor.storage.figures import figures
 from supervisor.storage.grants import GrantStore
 from supervisor.storage.index_rows import IndexRows
 from supervisor.storage.session import Session, SessionCreate, SessionUpdate
@@ -292,6 +294,7 @@ async def api_world(
             readiness=_all_well,
             containers=_one_sandbox,
             audit=audit,
+            figures=partial(figures, db),
             record=audit.append,
             keeper=keeper,
         )

@@ -189,6 +189,10 @@ class AsyncClient(AsyncTyped):
         """Whether work can be done at every level, and why not."""
         return await self._get(ReadinessView, "/api/ready")
 
+    async def metrics(self) -> str:
+        """The supervisor's metrics in Prometheus' text format."""
+        return (await self._connection.answer("GET", "/metrics")).text
+
     async def containers(self) -> ContainersView:
         """The containers of the supervisor's that exist now."""
         return await self._get(ContainersView, "/api/containers")

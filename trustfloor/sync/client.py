@@ -187,6 +187,10 @@ class Client(Typed):
         """Whether work can be done at every level, and why not."""
         return self._get(ReadinessView, "/api/ready")
 
+    def metrics(self) -> str:
+        """The supervisor's metrics in Prometheus' text format."""
+        return (self._connection.answer("GET", "/metrics")).text
+
     def containers(self) -> ContainersView:
         """The containers of the supervisor's that exist now."""
         return self._get(ContainersView, "/api/containers")

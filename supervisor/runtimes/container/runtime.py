@@ -20,6 +20,7 @@ from supervisor.errors import (
 )
 from supervisor.gateway.door import Gateway
 from supervisor.ids import InstanceId
+from supervisor.observability.metrics import METRICS
 from supervisor.runtimes.agent import AgentRun, Caged, Places, arguments, environment, open_agent
 from supervisor.runtimes.container import receipt as receipts
 from supervisor.runtimes.container.channel import ContainerChannel
@@ -142,7 +143,9 @@ class ContainerRuntime:
         # A create that is cancelled may still have happened; by its task it is found and removed.
         creating = asyncio.ensure_future(self._engine.create(spec))
         try:
-            yield await asyncio.shield(creating)
+            container = await asyncio.shield(creating)
+            with METRICS.containers.track_inprogress():
+                yield container
         finally:
             await asyncio.wait({creating})
             if not creating.cancelled() and creating.exception() is None:
