@@ -109,6 +109,15 @@ INVARIANTS: Final = (
         ),
     ),
     Promise(
+        "INV-11",
+        "What a person approves is what runs, byte for byte, and nothing in it stays unseen.",
+        (
+            "security/test_inv_11_what_is_approved_runs.py",
+            "unit/approvals/test_display.py",
+            "unit/approvals/test_pending.py::test_an_answer_to_another_call",
+        ),
+    ),
+    Promise(
         "INV-12",
         "A grant counts for its session, at the trust level it was given at, until it ends.",
         (
@@ -117,6 +126,11 @@ INVARIANTS: Final = (
             "unit/gate/test_gate_grants.py",
             "unit/policy/test_grant_pattern.py",
         ),
+    ),
+    Promise(
+        "INV-13",
+        "What an agent starts is bound as it is, and nobody grants itself anything.",
+        ("security/test_inv_13_children_inherit.py",),
     ),
     Promise(
         "INV-14",
@@ -169,7 +183,12 @@ FIELD_REPORTS: Final = (
     Promise(
         "S02",
         "Exotic line breaks never split or forge an event.",
-        ("integration/test_api_streams.py", "browser/test_hostile_text.py"),
+        (
+            "integration/test_api_streams.py",
+            "browser/test_hostile_text.py",
+            "integration/test_cli_chat.py::test_exotic_line_breaks",
+            "unit/cli/test_render.py::test_no_event_can_command_the_terminal",
+        ),
     ),
     Promise(
         "S03",

@@ -143,6 +143,19 @@ async def test_text_is_shown_as_it_comes_and_done_is_status_0(world: ApiWorld) -
     assert asked.trust_level is TrustLevel.FULL
 
 
+async def test_exotic_line_breaks_are_shown_by_name_and_forge_no_event(world: ApiWorld) -> None:
+    exotic = "x\u2028\u2029\u0085\u000b\u000c\u001c\r\n\r\ndata: fake\n\nevent: done\ndata: {}\n\ny"
+    async with chat(world, "hello") as cli:
+        session = await the_turn(world)
+        await world.turns.say(session, text(exotic))
+        await cli.until("\n\ny")
+        assert "x<U+2028><U+2029><U+0085>␋␌␜\n\ndata: fake\n\nevent: done\ndata: {}" in cli.seen
+        await world.turns.say(session, text("and on"))  # it was no end of the turn
+        await cli.until("and on")
+        await world.turns.say(session, done(session))
+        assert await cli.end() == 0
+
+
 async def test_a_failed_turn_is_status_1_and_says_what_to_do(world: ApiWorld) -> None:
     async with chat(world, "hello") as cli:
         session = await the_turn(world)
