@@ -356,7 +356,8 @@ class TestQuestions:
             await world.turns.say(session, done(session))
             assert await cli.end() == 0
         assert "? Colour? (red / blue)" in cli.seen
-        assert f"POST /api/questions/{replies.request_id}/answer" in cli.seen
+        assert "to answer such a one, use a terminal or --approve ask" in cli.seen
+        assert "/api/" not in cli.seen
         assert cli.seen.count(why) == 1
 
     async def test_the_end_of_input_declines(self, world: ApiWorld) -> None:
@@ -454,7 +455,7 @@ async def test_an_unknown_session_comes_with_a_way_on(
     world.turns.fails_with = SessionNotFound("no session has this id")
     async with chat(world, "hello", "--session", "none") as cli:
         assert await cli.end() == 1
-    assert "what to do: list the sessions with GET /api/chat/sessions" in cli.seen
+    assert "what to do: list the sessions with `trustfloor sessions list`" in cli.seen
 
 
 async def test_a_broken_connection_is_taken_up_again_without_loss_or_repetition(
