@@ -111,7 +111,7 @@ _ELSEWHERE: Final = Problem(
     "csrf",
     "Not sent by this page",
     "A change by a login takes its `X-CSRF-Token`, and comes from a page of this server.",
-    remedy="GET /api/me tells the token; programs use a token of their own instead of the cookie",
+    remedy="pages send the `csrfToken` of /api/me; programs have a token of their own",
 )
 _UNSUPPORTED: Final = Problem(
     415,

@@ -15,7 +15,7 @@ from supervisor.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
-CLIENT_SETTINGS = {"TRUSTFLOOR_URL", "TRUSTFLOOR_TOKEN"}
+CLIENT_SETTINGS = {"TRUSTFLOOR_CA_FILE", "TRUSTFLOOR_URL", "TRUSTFLOOR_TOKEN"}
 CLIENT = ("supervisor.cli", "trustfloor.")
 
 for module in pkgutil.walk_packages(supervisor.__path__, "supervisor."):

@@ -14,6 +14,7 @@ LINK = re.compile(r"\]\(([^)#\s]+)")
 IMPORT_NAMES = {
     "claude-agent-sdk": "claude_agent_sdk",
     "httpx-sse": "httpx_sse",
+    "prometheus-client": "prometheus_client",
     "pydantic-settings": "pydantic_settings",
     "pyyaml": "yaml",
     "tree-sitter": "tree_sitter",
