@@ -46,10 +46,10 @@ _COMPARES: Final = frozenset({"eq", "ne", "in", "instanceof", "when", "case"})
 def name_modules(language: Language, tokens: Tokens) -> None:
     """`require("m").f(…)` and `require("m")(…)` become `m.f(…)` and `m(…)`, if that is known."""
     every = tokens.all
-    for at in range(len(every) - 4):
+    starts = [at for at, each in enumerate(every) if each.text in LOADS]
+    for at in reversed(starts):  # the places of those before stay
         module = every[at + 2].value if at + 2 < len(every) else None
-        texts = [tokens.text(place) for place in (at, at + 1, at + 3)]
-        if module is None or texts[0] not in LOADS or texts[1:] != ["(", ")"]:
+        if module is None or tokens.text(at + 1) != "(" or tokens.text(at + 3) != ")":
             continue
         name, end = module.removeprefix("node:"), at + 4
         if tokens.text(end) == ".":

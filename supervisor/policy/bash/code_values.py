@@ -18,6 +18,8 @@ _LONGEST_CALL: Final = 1_024
 """Tokens of a call's arguments."""
 _LONGEST_NAME: Final = 24
 """Tokens of what a method belongs to."""
+_MOST_ARGUMENTS: Final = 32_768
+"""The same of all calls in one piece of code, those within others counted again."""
 _SIGILS: Final = "$@%&"
 _ENDS: Final = frozenset({"if", "unless", "and", "or"})
 _CHARACTERS: Final = frozenset({"chr", "fromCharCode", "fromCodePoint", "char"})
@@ -42,6 +44,8 @@ class Values:
     def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
         self.lists: dict[str, list[object]] = {}
+        self.left = _MOST_ARGUMENTS
+        """Tokens of arguments that may still be looked at; none left: the code isn't read whole."""
 
     def until(self, at: int) -> list[Token]:
         """The tokens up to the end of an expression."""
@@ -82,7 +86,8 @@ class Values:
         at += paren
         groups: list[list[Token]] = [[]]
         depth = 0
-        last = at + _LONGEST_CALL
+        last = at + min(_LONGEST_CALL, self.left)
+        first = at
         while at < min(len(tokens), last):
             text = tokens[at].text
             if text in _OPEN:
@@ -98,6 +103,7 @@ class Values:
             else:
                 groups[-1].append(tokens[at])
             at += 1
+        self.left -= at - first
         return groups
 
     def owner(self, at: int) -> object:
@@ -213,8 +219,9 @@ class Values:
 
 def _decoded(tokens: Sequence[Token], at: int) -> tuple[str, int] | None:
     """What `chr(46)`, `String.fromCharCode(46, …)` or `atob("…")` gives, and where it ends."""
-    name = re.split(r"\W+", tokens[at].text)[-1]
-    if name not in _CHARACTERS | _DECODES or at + 2 >= len(tokens) or tokens[at + 1].text != "(":
+    called = at + 2 < len(tokens) and tokens[at + 1].text == "("
+    name = re.split(r"\W+", tokens[at].text)[-1] if called else ""
+    if name not in _CHARACTERS and name not in _DECODES:
         return None
     end = next((p for p in range(at + 2, len(tokens)) if tokens[p].text == ")"), len(tokens))
     inner = tokens[at + 2 : end]

@@ -54,6 +54,7 @@ _CONNECTS: Final = re.compile(
 _SHELL: Final = re.compile(r"(?:/\S*/)?(?:ba|da|z|k|a)?sh(?: -\w+)?")
 _AROUND: Final = 64
 """Characters between such a word and the folder's name."""
+_ADDRESS: Final = re.compile(r"https?://[^\s\"'<>]{1,200}")
 _NEAR: Final = 24
 _MOST: Final = 64
 _LONGEST: Final = 512
@@ -70,6 +71,10 @@ def literals(use: Use, code: str) -> None:
         or _USED.match(code, each.end())
     ]
     doubtful(use, (next(filter(None, each.groups()), "") for each in found), code)
+    for each in found[:_MOST]:
+        text = next(filter(None, each.groups()), "")
+        if _ADDRESS.fullmatch(text):
+            use.send(known(text), "may reach an address")
     if found and _CLEARS.search(code):
         for each in found[:_MOST]:
             text = next(filter(None, each.groups()), "")

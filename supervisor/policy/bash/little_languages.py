@@ -159,7 +159,7 @@ _ORDERS: Final = re.compile(
 """Lines that aren't calls: `!COMMAND`, `type FILE`; gnuplot's `"< COMMAND"`, Raku's `qx{…}`."""
 
 
-_DC_TEXT: Final = re.compile(r"#[^\n]*|\[[^\[\]]*\](?!\s*(?:x|s\w[^\n]*l\wx))")
+_DC_TEXT: Final = re.compile(r"#[^\n]*|\[[^\[\]]*\](?!\s*(?:x|s\w[^\n]{0,80}l\wx))")
 """Comments, and texts that aren't run."""
 
 

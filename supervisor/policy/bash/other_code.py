@@ -108,6 +108,8 @@ class _Reading:
             elif token.kind == "name":
                 self.name(at, token.text, loops)
         self.unsure.tell(self.use, self.text)
+        if self.values.left <= 0:
+            self.doubt()
         if self.odd:
             found = (each.value for at, each in enumerate(tokens) if not is_quiet(self.text, at))
             doubtful(self.use, (each for each in found if each), self.code)

@@ -21,6 +21,10 @@ _FILES: Final[Mapping[str, tuple[tuple[Act, str], ...]]] = {
 }
 
 
+_REACHES: Final = frozenset({"http", "https", "ftp", "ftps", "tcp", "ssl", "tls", "udp"})
+_WRAPS_FILES: Final = frozenset({"file", "glob", "compress.zlib", "compress.bzip2", "phar", "zip"})
+
+
 def secret_name(name: str) -> bool:
     """Whether a variable's name says that it holds a secret."""
     return HOLE in name or bool(_SECRET.search(name))
@@ -74,19 +78,8 @@ def one_role(  # noqa: C901, PLR0912 - one case a role
         return
     deep = kind.endswith("*")
     kind = kind.removesuffix("*")
-    if kind in _FILES and isinstance(given, str) and given[:1] == "-" and rest:
-        deep = deep or "r" in given.lower()  # words as a shell's: `rm("-rf", "build")`
-        for each in rest:
-            one_role(use, f"{kind}*" if deep else kind, each, (), named)
-    elif kind in _FILES and isinstance(given, list) and given:
-        for each in given:
-            one_role(use, f"{kind}*" if deep else kind, each, (), named)
-    elif kind in _FILES:
-        text = given if isinstance(given, str) else HOLE
-        if isinstance(given, int) or text in NO_FILES:
-            return
-        for act, reason in _FILES[kind]:
-            use.emit(act, reason, _value(given), recursive=deep)
+    if kind in _FILES:
+        _files(use, kind, given, rest, deep=deep)
     elif kind == "open":
         _open(use, given, rest, named)
     elif kind == "shell" and isinstance(given, list):
@@ -122,6 +115,34 @@ def one_role(  # noqa: C901, PLR0912 - one case a role
         use.emit(Act.REVEAL, "prints the environment, which may hold secrets")
 
 
+def _files(use: Use, kind: str, given: object, rest: Sequence[object], *, deep: bool) -> None:
+    """A file, a list of them, or words as a shell's (`rm("-rf", "build")`)."""
+    if isinstance(given, str) and given[:1] == "-" and rest:
+        for each in rest:
+            _files(use, kind, each, (), deep=deep or "r" in given.lower())
+    elif isinstance(given, list) and given:
+        for each in given:
+            _files(use, kind, each, (), deep=deep)
+    elif not isinstance(given, int):
+        text = given if isinstance(given, str) else HOLE
+        if "://" in text:
+            text = given = _addressed(use, text)
+        if text and text not in NO_FILES:
+            for act, reason in _FILES[kind]:
+                use.emit(act, reason, _value(given), recursive=deep)
+
+
+def _addressed(use: Use, text: str) -> str:
+    """What a function for files opens by an address: the file, or nothing if a host is reached."""
+    scheme, _, rest = text.partition("://")
+    if scheme.lower() in _REACHES:
+        use.send(known(text))
+        return ""
+    if scheme.lower() == "php":  # `php://filter/…/resource=FILE`, `php://stdin`
+        return rest.partition("resource=")[2]
+    return rest if scheme.lower() in _WRAPS_FILES else text
+
+
 def _open(use: Use, given: object, rest: Sequence[object], named: Mapping[str, object]) -> None:
     if isinstance(given, int):
         return
@@ -139,7 +160,9 @@ def _open(use: Use, given: object, rest: Sequence[object], named: Mapping[str, o
         elif text.rstrip().endswith("|"):
             use.script(known(text.rstrip()[:-1]))
             return
-    if text in NO_FILES:
+    if "://" in text:
+        text = _addressed(use, text)
+    if text in NO_FILES or not text:
         return
     value = _value(given) if isinstance(given, Glob) else known(text)
     if set("wax+>c") & set(known_mode):

@@ -87,3 +87,26 @@ def test_an_order_that_is_only_said_is_not_run(program: str, code: str) -> None:
 def test_code_of_a_thousand_assignments_is_read_in_bounds() -> None:
     code = "a=" * 5_000
     assert any(each.act is Act.UNKNOWN for each in effects_of(f"node -e {code}").effects)
+
+
+def test_an_order_behind_a_thousand_calls_within_calls_is_still_run() -> None:
+    code = "read(string(" * 1_000 + ";" + "rm -rf x; run(`sudo id`)"
+    found = effects_of(f"julia -e {shlex.quote(code)}").effects
+    assert any(each.act is Act.UNKNOWN for each in found)
+    assert any(each.act is Act.ESCALATE for each in found)
+
+
+@pytest.mark.parametrize(
+    ("program", "code"),
+    [
+        ("gawk", '@load "readfile"; BEGIN{print readfile(".env")}'),
+        ("julia -e", 'print(read(string(".","env"),String))'),
+        ("node -e", 'console.log(require("fs").readFileSync("vne.".split("").reverse().join("")))'),
+        ("php -r", 'readfile("php://filter/convert.base64-encode/resource=.env");'),
+        ("lua -e", "print(io.open([[.env]]):read())"),
+        ("Rscript -e", 'cat(readLines(paste0(".","env")))'),
+    ],
+)
+def test_a_path_that_is_put_together_in_some_other_way_is_read(program: str, code: str) -> None:
+    assert _reads(program, code)
+    assert not _reads(program, code.replace("vne", "vnf").replace("env", "enf"))
