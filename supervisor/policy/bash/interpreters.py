@@ -1,10 +1,12 @@
 """Shells and interpreters: code in their words, from their input, or in a file that they run."""
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from supervisor.policy.bash.apply import apply
 from supervisor.policy.bash.code import run_code
+from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.invocation import Stdin
 from supervisor.policy.bash.makefile import makefile
 from supervisor.policy.bash.places import join
@@ -128,11 +130,20 @@ def _module(use: Use) -> None:
         for kind in roles[:1]:
             if kind == "host":
                 use.send(None, "serves files to the network")
+            elif kind == "program":
+                _as_program(use, [value, *use.parsed.operands])
             else:
                 for word in use.parsed.operands:
                     play_as(use, kind, word)
         if roles[1:] and use.parsed.operands and _UNPACKS.intersection(_texts(use)):
             play_as(use, roles[1], use.parsed.operands[-1])
+
+
+def _as_program(use: Use, words: Sequence[Value]) -> None:
+    """A module that is also a program of its own: it does the same, and is run by its module."""
+    for each in use.look.gathered(lambda: use.start(words)):
+        if each.act is not Act.EXECUTE:
+            use.look.add(each)
 
 
 def _texts(use: Use) -> set[str]:

@@ -114,11 +114,19 @@ def applescript(use: Use, code: str) -> None:
         use.unknown("gives orders to other programs")
 
 
+_POWERSHELL_CONNECTS: Final = re.compile(r"\bTcpClient\b|\bTcpListener\b", re.IGNORECASE)
+_POWERSHELL_RUNS: Final = re.compile(
+    r"\biex\b|invoke-expression|diagnostics\.process|start-process|cmd\.exe|/sh\b", re.IGNORECASE
+)
+
+
 def powershell(use: Use, code: str) -> None:
     """PowerShell: commands that also stand in the table, else unknown."""
     use.unknown("runs code that can't be read whole")
     use.script(Value((Text(code),)))
     literals(use, code)
+    if _POWERSHELL_CONNECTS.search(code) and _POWERSHELL_RUNS.search(code):
+        use.emit(Act.REMOTE_SHELL, "runs what the network says")
 
 
 _FTP: Final = re.compile(r"(?:^|[;\n])\s*(m?put|reput|send|append|m?get|reget|recv)\s+([^\n;]+)")
