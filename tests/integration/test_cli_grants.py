@@ -125,6 +125,19 @@ async def test_yes_grants_this_call_and_nothing_else(world: ApiWorld) -> None:
     assert await world.parts.grants.list() == []
 
 
+async def test_an_own_pattern_is_granted_and_one_that_goes_too_far_is_asked_for_again(
+    world: ApiWorld,
+) -> None:
+    session = await world.session()
+    async with waiting(world, session) as call:
+        shown = await typed(world, "p", "../*", "p", ".env", "p", "Notes/*.md")
+        assert (await call).decision == "granted"
+    assert shown.count("error: ") == 2
+    assert shown.count("where: pattern") == 2
+    (grant,) = await world.parts.grants.list(session_id=session)
+    assert (grant.pattern, grant.scope.value) == ("Notes/*.md", "session")
+
+
 async def test_anything_else_is_a_no(world: ApiWorld) -> None:
     async with waiting(world, await world.session()) as call:
         await typed(world, "", "not now")
