@@ -80,7 +80,15 @@ async def _main() -> None:
 async def _pictures(tab: Tab, session: str, suffix: str) -> None:
     await tab.go(f"#/session/{session}", "")
     await expect(tab.page.get_by_role("button", name="Allow")).to_be_visible()
+    await tab.page.set_viewport_size({"width": 1280, "height": 1180})
+    await tab.page.get_by_role("button", name="Allow").scroll_into_view_if_needed()
     await _take(tab.page, f"session{suffix}")
+    await tab.page.set_viewport_size(DESK)
+    await tab.go("#/audit", "Audit")
+    await tab.page.get_by_role("button", name="Check the whole log").click()
+    await expect(tab.page.get_by_text("the log is whole")).to_be_visible()
+    if not suffix:
+        await _take(tab.page, "audit")
     await tab.go("#/approvals", "Approvals")
     await tab.page.get_by_role("radio", name="git push").last.check()
     await _take(tab.page, f"approvals{suffix}")

@@ -1,5 +1,6 @@
 """What a model, a tool or a file says is shown as text, whatever it looks like: S02, markup."""
 
+import json
 import re
 from collections.abc import AsyncIterator
 
@@ -29,7 +30,7 @@ async def visitor() -> AsyncIterator[Visitor]:
         agents = made.house.vault / "agents"
         agents.mkdir()
         (agents / "evil.md").write_text(
-            f"---\nname: evil\ndescription: {MARKUP.replace(':', '')!r}\n---\n{MARKUP}\n"
+            f"---\nname: evil\ndescription: {json.dumps(MARKUP)}\n---\n{MARKUP}\n"
         )
         (agents / "<b>broken.md").write_text("---\nname: [\n---\n")
         yield made
@@ -83,6 +84,27 @@ async def test_what_the_model_and_its_tools_say_stays_text_code_point_for_code_p
     await name.click()
     named = page.locator(".turn > div > [data-prose]").first
     await expect(named).to_contain_text("⟨U+202E⟩⟨U+2066⟩// fdp.exe⟨U+2069⟩⟨U+200B⟩ end")
+
+
+async def test_no_piece_and_no_line_break_splits_or_forges_a_message(tab: Tab) -> None:
+    data = json.dumps({"delta": ALL}, ensure_ascii=False)
+    wire = f": hello\r\nid: 7\revent: text\ndata: {data}\n\nevent: done\r\ndata: {{}}\r\n\r\n"
+    root = await tab.page.evaluate("() => document.scripts[0].src.replace(/[^/]*$/, '')")
+    heard = await tab.page.evaluate(
+        """async ([root, wire]) => {
+          const { Parser } = await import(`${root}sse.js`);
+          const cuts = [...Array(wire.length + 1).keys()].map((at) => [at]);
+          cuts.push([...Array(wire.length).keys()]);
+          return cuts.map((at) => {
+            const parser = new Parser();
+            const pieces = [0, ...at].map((from, nth) => wire.slice(from, at[nth]));
+            return JSON.stringify(pieces.flatMap((piece) => parser.feed(piece)));
+          });
+        }""",
+        [root, wire],
+    )
+    wanted = [{"id": "7", "type": "text", "data": data}, {"id": "7", "type": "done", "data": "{}"}]
+    assert [json.loads(each) for each in set(heard)] == [wanted]
 
 
 async def test_history_out_of_a_transcript_shows_the_same_string(tab: Tab) -> None:

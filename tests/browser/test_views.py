@@ -170,3 +170,27 @@ async def test_one_window_hears_for_all_and_another_takes_over_when_it_goes(
             await tab.house.post(f"/api/permissions/{asked['id']}/deny")
         for other in others:
             await expect(other).to_have_title("(1) Sessions · Trustfloor")
+
+
+@pytest.mark.parametrize("scope", ["chat", "approve", "admin"])
+@pytest.mark.parametrize("limited", [True, False])
+async def test_a_token_sees_the_rooms_that_it_may_enter_and_meets_no_refusal_there(
+    visitor: Visitor, session: str, scope: str, limited: bool
+) -> None:
+    said = {"name": f"{scope} {limited}", "scopes": [scope]}
+    if limited:
+        said["workspaces"] = ["default"]
+    made = (await visitor.house.post("/api/tokens", said)).json()
+    async with visitor.tab(token=made["token"]) as tab:
+        await tab.arrived("Sessions")
+        for link in await tab.page.get_by_role("navigation").get_by_role("link").all():
+            await link.click()
+            await expect(tab.page.locator("main")).not_to_have_attribute("aria-busy", "true")
+            await expect(tab.page.get_by_role("alert")).to_have_count(0)
+        rooms = await tab.page.get_by_role("navigation").get_by_role("link").all_inner_texts()
+        assert ("Audit" in rooms) == (scope == "admin" and not limited)
+        assert ("Search" in rooms) == (scope == "chat" and not limited)
+        await tab.go(session, "")
+        allow, send = (tab.page.get_by_role("button", name=name) for name in ("Allow", "Send"))
+        await expect(allow).to_have_count(int(scope == "approve"))
+        await expect(send).to_have_count(int(scope == "chat"))

@@ -92,13 +92,15 @@ class Visitor:
     browser: Browser
 
     @asynccontextmanager
-    async def tab(self, *, signed_in: bool = True, **context: Any) -> AsyncIterator[Tab]:
-        """A window of its own, with a profile of its own; signed in, if nothing else is said."""
+    async def tab(
+        self, *, signed_in: bool = True, token: str | None = None, **context: Any
+    ) -> AsyncIterator[Tab]:
+        """A window and a profile of its own; logged in by a code of a token's, or the owner's."""
         made = await self.browser.new_context(**{"viewport": DESK, **context})
         try:
             await made.add_init_script(_LISTEN)
             if signed_in:
-                await self._sign_in(made)
+                await self._sign_in(made, token or self.house.token)
             tab = Tab(await made.new_page(), self.house)
             await tab.page.goto(f"{self.house.url}/")
             yield tab
@@ -106,10 +108,14 @@ class Visitor:
         finally:
             await made.close()
 
-    async def _sign_in(self, context: BrowserContext) -> None:
+    async def _sign_in(self, context: BrowserContext, token: str) -> None:
         """Log in by a code, as the page does; the cookie is the browser's own then."""
-        code = (await self.house.post("/api/logins/codes")).json()["code"]
-        answer = await context.request.post(f"{self.house.url}/api/login", data={"code": code})
+        url = f"{self.house.url}/api"
+        holder = {"Authorization": f"Bearer {token}"}
+        made = await context.request.post(f"{url}/logins/codes", data={}, headers=holder)
+        assert made.ok, await made.text()
+        code = (await made.json())["code"]
+        answer = await context.request.post(f"{url}/login", data={"code": code})
         assert answer.ok, await answer.text()
 
 

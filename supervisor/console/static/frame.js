@@ -8,7 +8,7 @@ import { doing } from "./ui.js";
 import { visible } from "./visible.js";
 import { waiting } from "./waiting.js";
 
-const answers = () => may("approve") || may("chat");
+const answers = () => may("approve");
 const wholeAdmin = () => may("admin") && seesAll();
 const anyone = () => true;
 
@@ -50,6 +50,12 @@ function waitingLink() {
 let drawing = [];
 waiting.addEventListener("change", () => drawing.forEach((draw) => draw()));
 
+let leave = null;
+
+function logOut(style) {
+  return doing("Log out", leave, { class: style, title: `Logged in as ${visible(whoIs().name)}` });
+}
+
 /** The bar at the top; without `signOut` nobody is signed in. */
 export function drawBar({ signOut = null }) {
   drawing = [];
@@ -62,8 +68,8 @@ export function drawBar({ signOut = null }) {
     fill(bar, h("span", { class: "name" }, "Trustfloor"), h("span", { class: "gap" }), themeSwitch());
     return;
   }
-  const out = whoIs()?.name ? doing("Log out", signOut, { class: "quiet", title: `Logged in as ${visible(whoIs().name)}` }) : null;
-  fill(bar, menu, name, h("span", { class: "gap" }), answers() ? waitingLink() : null, keys, themeSwitch(), out);
+  leave = signOut;
+  fill(bar, menu, name, h("span", { class: "gap" }), answers() ? waitingLink() : null, keys, themeSwitch(), logOut("quiet wide"));
 }
 
 window.addEventListener("hashchange", () => {
@@ -80,11 +86,11 @@ function unfold(menu, open) {
 export function drawRooms() {
   const place = document.getElementById("rooms");
   place.hidden = whoIs() === null;
-  fill(place, whoIs() === null ? [] : ROOMS.map(([title, rooms]) => [
+  fill(place, whoIs() === null ? [] : [...ROOMS.map(([title, rooms]) => [
     h("h2", { class: "rooms-title" }, title),
     h("ul", {}, rooms.filter(([, , opens]) => opens()).map(([room, words]) =>
       h("li", {}, h("a", { href: `#/${room}`, data: { room } }, words, room === "approvals" ? badge() : null)))),
-  ]));
+  ]), h("div", { class: "narrow" }, logOut("quiet"))]);
 }
 
 function badge() {

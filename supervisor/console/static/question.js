@@ -4,7 +4,6 @@ import { part, post } from "./api.js";
 import { say } from "./announce.js";
 import { countdown } from "./countdown.js";
 import { fill, h } from "./dom.js";
-import { may } from "./me.js";
 import { doing, problemBox } from "./ui.js";
 import { visible } from "./visible.js";
 import { waiting } from "./waiting.js";
@@ -58,7 +57,7 @@ export function questionCard(asked, { signal, withSession = false }) {
     h("header", {}, h("h2", {}, `${asked.agentName ? visible(asked.agentName) : "The agent"} asks`), time),
     asked.hasHiddenCharacters ? h("p", { class: "hidden-warning" }, "Careful: it has characters that don't show, or that look like others. They are named as ⟨U+…⟩.") : null,
     withSession ? h("p", {}, h("a", { href: `#/session/${part(asked.sessionId)}` }, "Its session")) : null,
-    may("approve") || may("chat") ? forms : null, told);
+    forms, told);
 
   function over(words) {
     if (node.classList.contains("over")) return;

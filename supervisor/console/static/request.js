@@ -30,7 +30,7 @@ function covers(suggestion) {
 /** What goes beyond the call: nothing, suggestions, or an own pattern. */
 function beyond(request) {
   const name = `grant-${request.id}`;
-  const pattern = h("input", { spellcheck: "false", autocapitalize: "off", "aria-label": "Own pattern" });
+  const pattern = h("input", { class: "own", spellcheck: "false", autocapitalize: "off", "aria-label": "Own pattern" });
   const lasting = select(LASTING, "");
   const scope = select([["session", "this session"], ...(may("admin") && request.suggestedGrants.some((each) => each.scopes.includes("agent")) ? [["agent", "the agent, in all its sessions"]] : [])], "session");
   const list = h("div", { class: "choices" },
@@ -119,7 +119,7 @@ export function requestCard(request, { signal, withSession = false }) {
     effectsOf(request),
     facts([["Why you are asked", visible(request.reason)], ["Rule", h("code", {}, visible(request.rule))],
       ["Session", withSession ? h("a", { href: `#/session/${part(request.sessionId)}` }, visible(request.workspace ?? request.sessionId)) : null]]),
-    may("approve") ? forms : h("p", { class: "muted" }, "Your token may not answer this."), told);
+    forms, told);
 
   function over(words) {
     if (node.classList.contains("over")) return;

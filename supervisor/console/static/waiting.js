@@ -43,10 +43,8 @@ class Waiting extends EventTarget {
     }
     this.#asking = true;
     try {
-      const [asked, questions] = await Promise.all([
-        may("approve") ? get("/api/permissions") : { permissions: [] },
-        may("approve") || may("chat") ? get("/api/questions") : { questions: [] },
-      ]);
+      if (!may("approve")) return;
+      const [asked, questions] = await Promise.all([get("/api/permissions"), get("/api/questions")]);
       this.#set(asked.permissions, questions.questions);
     } catch {
       // What was known stays shown; the next event or connection asks again.

@@ -8,7 +8,7 @@ import { visible } from "../visible.js";
 import { whoIs } from "../me.js";
 
 export const room = "access";
-const SCOPES = [["chat", "send messages, change a session's trust, answer questions"], ["approve", "grant, deny, stop"], ["admin", "workspaces, MCP servers, tokens, audit"]];
+const SCOPES = [["chat", "send messages, change a session's trust"], ["approve", "grant, deny, answer questions, stop"], ["admin", "workspaces, MCP servers, tokens, audit"]];
 const LASTING = [["86400", "a day"], ["2592000", "30 days"], ["31536000", "a year"], ["", "for ever"]];
 
 function reach(workspaces) {

@@ -2,6 +2,7 @@
 
 import { get, send } from "../api.js";
 import { fill, h } from "../dom.js";
+import { seesAll } from "../me.js";
 import { go } from "../router.js";
 import { field, LEVELS, problemBox, select, trustBadge } from "../ui.js";
 import { visible } from "../visible.js";
@@ -30,10 +31,10 @@ export async function show({ place, query, signal, title }) {
   title("New session");
   const [spaces, agents] = await Promise.all([
     get("/api/workspaces", { signal }).then((told) => told.workspaces),
-    get("/api/agents", { signal }).then((told) => told.agents, () => []),
+    seesAll() ? get("/api/agents", { signal }).then((told) => told.agents, () => []) : [],
   ]);
   const message = h("textarea", { rows: "5", required: true, data: { message: "" }, dir: "auto" });
-  const workspace = select(spaces.map((each) => [each.slug, visible(each.name)]), query.workspace ?? "default");
+  const workspace = select(spaces.map((each) => [each.slug, visible(each.name)]), query.workspace ?? (spaces.some((each) => each.slug === "default") ? "default" : spaces[0]?.slug));
   const agent = select([["", "none"], ...agents.map((each) => [each.path, `${visible(each.name)}: ${visible(each.description)}`])], query.agent ?? "");
   const folder = h("input", { spellcheck: "false", autocapitalize: "off" });
   const space = () => spaces.find((each) => each.slug === workspace.value) ?? { floor: "full", name: "" };

@@ -2,6 +2,7 @@
 
 import { get, part, patch, post, remove, send } from "../api.js";
 import { note as tell } from "../announce.js";
+import { canLookUp } from "../decisions.js";
 import { fill, h } from "../dom.js";
 import { earlier } from "../history.js";
 import { may } from "../me.js";
@@ -107,7 +108,7 @@ export async function show({ id, place, signal, title }) {
 
   function drawAbout() {
     fill(heading, visible(row.title || "Without a title"));
-    stop.hidden = !turns.isRunning || !may("chat");
+    stop.hidden = !turns.isRunning || !(may("chat") || may("approve"));
     fill(about, turns.isRunning ? chip("running", "wait") : null, row.archived ? chip("put away") : null, row.damaged.length > 0 ? chip(`damaged: ${visible(row.damaged.join(", "))}`, "bad") : null, stop);
     title(visible(row.title || "Session"));
   }
@@ -127,7 +128,8 @@ export async function show({ id, place, signal, title }) {
       ["Tags", row.tags.length > 0 ? visible(row.tags.join(", ")) : null],
       ["Goes on from", row.continuedFrom ? h("a", { href: `#/session/${part(row.continuedFrom)}` }, "another session") : null],
       ["Id", h("code", { class: "small" }, visible(row.id))]]),
-      h("p", {}, h("a", { href: `#/grants?session=${part(row.id)}` }, "Its grants")));
+      may("approve") || may("admin") ? h("p", {}, h("a", { href: `#/grants?session=${part(row.id)}` }, "Its grants")) : null);
+    if (canLookUp()) details.append(h("p", {}, h("a", { href: `#/audit?session=${part(row.id)}` }, "Its audit entries")));
     if (may("chat") && !more.contains(document.activeElement)) fill(more, actions(row, { reload: refresh }));
   }
 

@@ -4,7 +4,7 @@ import { get, part, post } from "../api.js";
 import { note as tell } from "../announce.js";
 import { fill, h } from "../dom.js";
 import { feed } from "../feed.js";
-import { may } from "../me.js";
+import { may, seesAll } from "../me.js";
 import { note } from "../router.js";
 import { chip, doing, field, moment, nothing, problemBox, select, trustBadge } from "../ui.js";
 import { visible } from "../visible.js";
@@ -41,7 +41,7 @@ export async function show({ place, query, signal, title }) {
   const state = { workspace: query.workspace ?? "", agent: query.agent ?? "", trust: query.trust ?? "", archived: query.archived ?? "no" };
   const [workspaces, agents] = await Promise.all([
     get("/api/workspaces", { signal }).then((told) => told.workspaces, () => []),
-    get("/api/agents", { signal }).then((told) => told.agents, () => []),
+    seesAll() ? get("/api/agents", { signal }).then((told) => told.agents, () => []) : [],
   ]);
   const list = h("ul", { class: "list", "aria-label": "Sessions" });
   const under = h("div", { class: "row" });
@@ -98,7 +98,7 @@ export async function show({ place, query, signal, title }) {
   });
   fill(place,
     h("div", { class: "row top" }, h("h1", {}, "Sessions"), may("chat") ? h("a", { class: "button main", href: "#/new" }, "New session") : null),
-    h("div", { class: "filters" }, find,
+    h("div", { class: "filters" }, may("chat") && seesAll() ? find : null,
       choose("workspace", [["", "all"], ...workspaces.map((each) => [each.slug, visible(each.name)])], "Workspace"),
       choose("trust", LEVELS, "Trust"),
       choose("agent", [["", "all"], ...agents.map((each) => [each.name, visible(each.name)])], "Agent"),
