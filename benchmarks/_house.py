@@ -122,11 +122,17 @@ def workplace() -> Any:
 
 @asynccontextmanager
 async def supervisor(
-    place: Path, *, extra: Mapping[str, str] | None = None, **settings: str
+    place: Path,
+    *,
+    extra: Mapping[str, str] | None = None,
+    served: str = "benchmarks._served",
+    log: Path | None = None,
+    **settings: str,
 ) -> AsyncIterator[Supervisor]:
     """Start one as `trustfloor serve` does, over `place`/vault.
 
-    `settings` are names as in `TRUSTFLOOR_…`, `extra` further variables of its environment.
+    `settings` are names as in `TRUSTFLOOR_…`, `extra` further variables of its environment,
+    `served` the module that is run, `log` where its log goes instead of standard error.
     """
     data = place / "data"
     marks = place / "marks.jsonl"
@@ -137,7 +143,7 @@ async def supervisor(
         if not name.startswith(("TRUSTFLOOR_", "ANTHROPIC_")) and name not in {"VAULT_PATH", "PORT"}
     }
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "benchmarks._served", str(marks), "serve", "--port", "0"),
+        *(sys.executable, "-m", served, str(marks), "serve", "--port", "0"),
         env={
             **kept,
             "PYTHONUNBUFFERED": "1",
@@ -148,6 +154,7 @@ async def supervisor(
             **{f"TRUSTFLOOR_{name.upper()}": value for name, value in settings.items()},
         },
         stdout=asyncio.subprocess.PIPE,
+        stderr=None if log is None else await asyncio.to_thread(log.open, "wb"),
     )
     try:
         async with asyncio.timeout(START_SECONDS):

@@ -45,8 +45,11 @@ class Process:
             raise RuntimeError(f"it ended with status {await self.process.wait()}")
         return json.loads(line)
 
-    async def ask(self, **told: Any) -> Any:
+    def say(self, **told: Any) -> None:
         self._in.write(json.dumps(told).encode() + b"\n")
+
+    async def ask(self, **told: Any) -> Any:
+        self.say(**told)
         return await self.answer()
 
 
