@@ -4,8 +4,8 @@ python -m benchmarks._soak_readers
 
 The first line of standard input says where and what to read, the second, `{"last": {session: N}}`,
 that nothing more is said: then nobody leaves any more, and once each is there and has its session's
-last event, the books are written to standard output. At the end of standard input the readers wait to be left
-by the server, and a last line says how many were told of its stop, and who wasn't.
+last event, the books are written to standard output. At the end of standard input the readers wait
+to be left by the server, and a last line says how many were told of its stop, and who wasn't.
 
 A reader's books are a number and a checksum over all it saw: number, type and bytes of each event.
 It believes nothing: a number that isn't the next one, an event of another session, a notice of a

@@ -12,7 +12,7 @@ import signal
 import sys
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -187,7 +187,19 @@ async def _play(request: web.Request, step: Step, message: Mapping[str, Any]) ->
     response = web.StreamResponse(
         headers={"content-type": "text/event-stream; charset=utf-8", **_request_id()}
     )
-    await response.prepare(request)
+    # Whoever asked may be gone, as when a turn is aborted; it need not be noticed before a write.
+    with suppress(ConnectionError):
+        await response.prepare(request)
+        await _say(request, response, step, message)
+    return response
+
+
+async def _say(
+    request: web.Request,
+    response: web.StreamResponse,
+    step: Step,
+    message: Mapping[str, Any],
+) -> None:
     faults_due = True
     for event in _events(message, step.chunks):
         await response.write(_sse(event))
@@ -197,9 +209,8 @@ async def _play(request: web.Request, step: Step, message: Mapping[str, Any]) ->
         if faults_due and (is_text or event["type"] == "message_delta"):
             faults_due = False
             if not await _go_on_after_faults(request, response, step):
-                return response
+                return
     await response.write_eof()
-    return response
 
 
 async def _go_on_after_faults(
