@@ -48,6 +48,7 @@ from supervisor.observability.audit import AuditLog, Rotation
 from supervisor.observability.health import Readiness, version
 from supervisor.observability.logs import fields
 from supervisor.observability.recording import Append, Recording
+from supervisor.observability.traces import traces
 from supervisor.policy.deny_list import DenyList
 from supervisor.premises import Places, prepare
 from supervisor.readiness import checks, database_check, require_allowed_model, stored_checks
@@ -113,6 +114,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
     """
     async with AsyncExitStack() as stack:
         places = prepare(settings, stack)
+        await stack.enter_async_context(traces(settings.traces_url))
         token = token_of(places.data)
         key = settings.api_key.get_secret_value() if settings.api_key else None
         policy = PolicySource(settings.policies, own=places.own)

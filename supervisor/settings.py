@@ -112,6 +112,8 @@ class Settings(BaseSettings):
     """Who is told of what waits for people; https, or http on this machine."""
     webhook_secret: SecretStr | None = Field(None, validation_alias=_named("webhook_secret"))
     """What these messages are signed with: `whsec_` and base64 of 24 to 64 bytes."""
+    traces_url: str | None = Field(None, validation_alias=_named("traces_url"))
+    """Who gets traces, by OTLP over HTTP; None: nothing is traced. Takes the extra `traces`."""
     audit_file_mb: int = Field(64, ge=0, validation_alias=_named("audit_file_mb"))
     """When a file of the audit log is full; 0: never. Full ones are kept."""
     audit_file_days: float = Field(0.0, ge=0, validation_alias=_named("audit_file_days"))

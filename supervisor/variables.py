@@ -23,7 +23,7 @@ SETTINGS: Final = (
     "sandbox_memory_mb", "sandbox_pids", "sandbox_cpus", "sandbox_tmp_mb", "sandbox_home_mb",
     "sandbox_file_mb", "turn_seconds", "approval_seconds", "question_seconds", "shutdown_seconds",
     "mcp_variables", "webhook_url", "webhook_secret", "audit_file_mb", "audit_file_days",
-    "audit_key_file", "log_format",
+    "audit_key_file", "traces_url", "log_format",
 )  # fmt: skip
 """The names of all settings (`settings.Settings`)."""
 DEFAULT_VAULT: Final = Path("sample-vault")

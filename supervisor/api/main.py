@@ -52,6 +52,7 @@ from supervisor.console.serve import Console
 from supervisor.console.site import Site
 from supervisor.observability.health import version
 from supervisor.observability.logs import fields
+from supervisor.observability.traces import span
 from supervisor.storage.timestamp import SystemClock
 
 _log = logging.getLogger(__name__)
@@ -67,7 +68,8 @@ class Api:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         try:
-            await self._door(scope, receive, send)
+            with span("request", method=str(scope.get("method", ""))):
+                await self._door(scope, receive, send)
         except asyncio.CancelledError:
             if not self.inner.state.closing.is_set():
                 raise

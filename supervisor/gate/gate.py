@@ -20,7 +20,8 @@ from supervisor.gate.inputs import copy_of, names_fit, place_fits, run
 from supervisor.gate.policy_files import PolicySource
 from supervisor.gate.unasked import Unasked
 from supervisor.ids import RequestId
-from supervisor.policy.call import Allow, Ask, Deny, ToolCall, Verdict
+from supervisor.observability.traces import span
+from supervisor.policy.call import Allow, Ask, Deny, ToolCall, Verdict, verdict_word
 from supervisor.policy.compiled import Category, CompiledPolicy
 from supervisor.policy.decide import internal_error
 from supervisor.policy.needs import Asking
@@ -106,7 +107,10 @@ class Gate:
             return REFUSED
         request_id: RequestId | None = None
         try:
-            verdict, request_id = await self._check(tool, input, tool_use_id, agent, cwd)
+            with span("tool call") as told:
+                verdict, request_id = await self._check(tool, input, tool_use_id, agent, cwd)
+                told.set_attribute("trustfloor.verdict", verdict_word(verdict))
+                told.set_attribute("trustfloor.rule", verdict.rule)
         except Exception as error:  # noqa: BLE001  (a guard that fails must fail closed)
             verdict = internal_error(tool_use_id, error)
             await self._books.record_unjudged(tool, tool_use_id, agent, verdict)

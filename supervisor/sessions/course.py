@@ -23,6 +23,7 @@ from supervisor.events.log import EventLog
 from supervisor.events.schema import Event, IsolationEvent
 from supervisor.observability.logs import fields
 from supervisor.observability.metrics import METRICS
+from supervisor.observability.traces import span
 from supervisor.runtimes.contract import RunResult, Runtime
 from supervisor.runtimes.honeytokens import Trip
 from supervisor.sessions.alarm import Alarm
@@ -77,7 +78,14 @@ class Course:
                 alarm=Alarm(plan.run.honeytokens, partial(self._incident, plan)),
             )
             await self._house.record("launch", lane.session_id, lane.turn_id, _launched(plan))
-            ending = await perform(plan, stage)
+            with span(
+                "turn",
+                level=plan.run.level.value,
+                session=plan.run.session_id,
+                turn=plan.run.turn_id,
+            ) as told:
+                ending = await perform(plan, stage)
+                told.set_attribute("trustfloor.ending", type(ending).__name__)
             await self._killed(lane, ending)
             session = await self._book(plan, heard, answered=isinstance(ending, RunResult))
             words = last_words(

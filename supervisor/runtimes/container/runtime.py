@@ -21,6 +21,7 @@ from supervisor.errors import (
 from supervisor.gateway.door import Gateway
 from supervisor.ids import InstanceId
 from supervisor.observability.metrics import METRICS
+from supervisor.observability.traces import span
 from supervisor.runtimes.agent import AgentRun, Caged, Places, arguments, environment, open_agent
 from supervisor.runtimes.container import receipt as receipts
 from supervisor.runtimes.container.channel import ContainerChannel
@@ -88,6 +89,12 @@ class ContainerRuntime:
     @asynccontextmanager
     async def open(self, plan: RunPlan, gate: ToolGate) -> AsyncIterator[AgentRun]:
         """Make a sandbox, measure it, start a CLI in it; leaving the block removes all of it."""
+        with span("container", turn=plan.turn_id):
+            async with self._opened(plan, gate) as run:
+                yield run
+
+    @asynccontextmanager
+    async def _opened(self, plan: RunPlan, gate: ToolGate) -> AsyncIterator[AgentRun]:
         async with AsyncExitStack() as stack:
             folder, image = await together(
                 stack.enter_async_context(turn_folder(self._sandboxes.turns, plan)),
