@@ -53,6 +53,11 @@ from supervisor.policy.deny_list import DenyList
 from supervisor.premises import Places, prepare
 from supervisor.readiness import checks, database_check, require_allowed_model, stored_checks
 from supervisor.runtimes.container.engine import Engine
+from supervisor.runtimes.container.engine_paths import (
+    EnginePaths,
+    find_engine_paths,
+    try_engine_paths,
+)
 from supervisor.runtimes.container.runtime import ContainerRuntime, Sandboxes
 from supervisor.runtimes.container.spec import Limits
 from supervisor.runtimes.container.vault_view import VaultViews
@@ -183,6 +188,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             places.turns,
             record=record,
         )
+        engine_paths = await _engine_paths(settings, machinery)
         await asyncio.gather(
             sweeper.sweep_all(), _warn_without_sandbox(machinery.engine, settings.runner_image)
         )
@@ -232,7 +238,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             shutdown_seconds=settings.shutdown_seconds,
             default_model=settings.default_model,
             scripted=settings.scenario is not None,
-            runtimes=_runtimes(settings, machinery),
+            runtimes=_runtimes(settings, machinery, engine_paths),
             make_gate=make_gate,
             policy=lambda: policy.current,
             agents=agents.read,
@@ -390,7 +396,28 @@ async def _upstream(settings: Settings, places: Places, stack: AsyncExitStack) -
     return Upstream(base_url="http://scripted", api_key=settings.api_key, unix_socket=socket)
 
 
-def _runtimes(settings: Settings, machinery: _Machinery) -> Mapping[TrustLevel, Runtime]:
+async def _engine_paths(settings: Settings, machinery: _Machinery) -> EnginePaths:
+    """How the engine sees our folders; tried, where it sees them otherwise than we do."""
+    places, engine = machinery.places, machinery.engine
+    paths = await find_engine_paths(
+        engine, settings.engine_path_map, (places.data / "vault-view", places.turns)
+    )
+    if paths.pairs:
+        await try_engine_paths(
+            engine,
+            paths,
+            image=settings.runner_image,
+            instance=places.instance,
+            turns=places.turns,
+            views=machinery.views,
+            limits=_limits(settings),
+        )
+    return paths
+
+
+def _runtimes(
+    settings: Settings, machinery: _Machinery, engine_paths: EnginePaths
+) -> Mapping[TrustLevel, Runtime]:
     places = machinery.places
     local = LocalRuntime(
         gateway=machinery.gateway,
@@ -411,7 +438,7 @@ def _runtimes(settings: Settings, machinery: _Machinery) -> Mapping[TrustLevel, 
         instance=places.instance,
         turns=places.turns,
         own_files=places.own,
-        on_engine=settings.on_engine,
+        on_engine=engine_paths,
     )
     container = ContainerRuntime(
         sandboxes=sandboxes,

@@ -221,10 +221,3 @@ class Settings(BaseSettings):
     def default_model(self) -> str | None:
         """The model for messages that name none; None: the CLI's own choice."""
         return None if self.scenario is not None else self.model
-
-    def on_engine(self, path: Path) -> str:
-        """The path as the engine's host has it."""
-        for here, there in self.engine_path_map:
-            if path.is_relative_to(here):
-                return str(there / path.relative_to(here))
-        return str(path)

@@ -39,6 +39,8 @@ _OTHER_VARIABLES: Final = frozenset(
         "TRUSTFLOOR_BASE",
         "TRUSTFLOOR_CLI",
         "TRUSTFLOOR_TEST_SEED",
+        # of compose.yaml
+        "TRUSTFLOOR_USER",
         # what the supervisor gives to processes of its own
         "TRUSTFLOOR_API_KEY_FD",
         "TRUSTFLOOR_INSTANCE",

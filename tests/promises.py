@@ -31,7 +31,7 @@ INVARIANTS: Final = (
     Promise(
         "INV-02",
         "If the runtime for the effective level is missing, the turn is refused.",
-        ("security/test_inv_02_no_step_down.py",),
+        ("security/test_inv_02_no_step_down.py", "security/test_inv_02_the_engine_filter.py"),
     ),
     Promise(
         "INV-03",
@@ -320,8 +320,12 @@ FIELD_REPORTS: Final = (
     ),
     Promise(
         "S30",
-        "Where the engine sees other paths, the turn is refused and the setting named.",
-        ("integration/test_field_engine_elsewhere.py",),
+        "Where the engine sees other paths, they are found, or refused and the setting named.",
+        (
+            "integration/test_field_engine_elsewhere.py",
+            "integration/test_field_beside_its_engine.py",
+            "unit/runtimes/container/test_engine_paths.py",
+        ),
     ),
 )
 

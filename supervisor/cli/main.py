@@ -15,6 +15,7 @@ from supervisor.cli.lazy import lazy
 
 COMMANDS: Final = {
     "serve": "supervisor.cli.serve",
+    "engine-filter": "supervisor.cli.engine_filter:engine_filter",
     "demo": "supervisor.cli.demo",
     "chat": "supervisor.cli.chat",
     "approvals": "supervisor.cli.approvals",

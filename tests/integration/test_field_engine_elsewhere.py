@@ -85,13 +85,15 @@ async def test_with_it_the_vault_is_there_and_masked(house: ProcessHouse) -> Non
     await house.nothing_left()
 
 
-async def test_with_a_wrong_one_the_turn_is_refused_and_nothing_is_made(
-    house: ProcessHouse,
+async def test_with_a_wrong_one_the_start_is_refused_and_nothing_is_made(
+    house: ProcessHouse, capfd: pytest.CaptureFixture[str]
 ) -> None:
     elsewhere = house.root / "elsewhere"
     seen = house.root / "seen"
-    await start_elsewhere(house, engine_path_map=f"{seen}={elsewhere}")
-    told = await refused(house)
-    assert "TRUSTFLOOR_ENGINE_PATH_MAP" in told["remedy"]
+    with pytest.raises(AssertionError, match=r"ended \(1\) before it was up"):
+        await start_elsewhere(house, engine_path_map=f"{seen}={elsewhere}")
+    told = capfd.readouterr().err
+    assert "where: TRUSTFLOOR_ENGINE_PATH_MAP" in told
     assert not elsewhere.exists()
     assert list(seen.iterdir()) == []
+    await house.nothing_left()

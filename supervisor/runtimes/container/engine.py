@@ -55,7 +55,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class EngineInfo:
-    """What the engine says of itself; memory in bytes."""
+    """What the engine says of itself; memory in bytes, `root` is where it keeps its volumes."""
 
     version: str
     api_version: str
@@ -63,6 +63,7 @@ class EngineInfo:
     memory_bytes: int
     cgroup_version: str
     security_options: tuple[str, ...]
+    root: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,7 @@ class Engine:
                 memory_bytes=int(info.get("MemTotal", 0)),
                 cgroup_version=str(info.get("CgroupVersion", "")),
                 security_options=tuple(info.get("SecurityOptions") or ()),
+                root=str(info.get("DockerRootDir") or ""),
             )
 
         return await self._call(ask)

@@ -6,7 +6,7 @@ over. Each step has its undoing on one stack, so whatever step fails, nothing is
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -26,6 +26,7 @@ from supervisor.runtimes.agent import AgentRun, Caged, Places, arguments, enviro
 from supervisor.runtimes.container import receipt as receipts
 from supervisor.runtimes.container.channel import ContainerChannel
 from supervisor.runtimes.container.engine import ContainerId, Engine
+from supervisor.runtimes.container.engine_paths import EnginePaths
 from supervisor.runtimes.container.spec import (
     CLI,
     ENVIRONMENT,
@@ -54,7 +55,7 @@ class Sandboxes:
     """What every sandbox of this supervisor is made with.
 
     `own_files` are the supervisor's own folders, hidden where they lie in the vault. `on_engine`
-    gives a path of ours as the engine's host has it.
+    says where the engine's host has what is ours.
     """
 
     image: str
@@ -62,7 +63,7 @@ class Sandboxes:
     instance: InstanceId
     turns: Path
     own_files: Collection[Path]
-    on_engine: Callable[[Path], str]
+    on_engine: EnginePaths
 
 
 class ContainerRuntime:
@@ -140,9 +141,10 @@ class ContainerRuntime:
             session=plan.session_id,
             turn=plan.turn_id,
             started=self._clock.now(),
-            vault_view=PurePosixPath(self._sandboxes.on_engine(view)),
-            turn_folder=PurePosixPath(self._sandboxes.on_engine(folder.run)),
+            vault_view=self._sandboxes.on_engine(view),
+            turn_folder=self._sandboxes.on_engine(folder.run),
             limits=self._sandboxes.limits,
+            engine_root=self._sandboxes.on_engine.root,
         )
 
     @asynccontextmanager

@@ -79,10 +79,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ReadOnlyMount:
-    """A folder of the host's, shown read-only: itself, without what is mounted below it."""
+    """A folder of the host's, shown read-only: itself, without what is mounted below it.
+
+    `propagation` is `rprivate` wherever the engine takes that (mount_namespaces(7)).
+    """
 
     source: str
     target: str
+    propagation: str = "rprivate"
 
     def as_api(self) -> dict[str, Any]:
         """The engine's long form: the short one splits at colons and makes missing folders.
@@ -94,7 +98,7 @@ class ReadOnlyMount:
             "Source": self.source,
             "Target": self.target,
             "ReadOnly": True,
-            "BindOptions": {"Propagation": "rprivate", "NonRecursive": True},
+            "BindOptions": {"Propagation": self.propagation, "NonRecursive": True},
         }
 
 
@@ -189,8 +193,11 @@ def container_spec(  # noqa: PLR0913  # the turn, and where its things are
     vault_view: PurePosixPath,
     turn_folder: PurePosixPath,
     limits: Limits,
+    engine_root: PurePosixPath | None = None,
 ) -> ContainerSpec:
     """The sandbox of one turn.
+
+    `engine_root` is where the engine keeps its volumes; None: nothing of ours lies there.
 
     `vault_view` and `turn_folder` are absolute paths as the engine's host has them. `started` is in
     seconds since the epoch, for people who look at leftovers; nothing is decided by it.
@@ -200,8 +207,8 @@ def container_spec(  # noqa: PLR0913  # the turn, and where its things are
         image=image,
         limits=limits,
         mounts=(
-            ReadOnlyMount(str(vault_view), VAULT),
-            ReadOnlyMount(str(turn_folder), TURN_FOLDER),
+            ReadOnlyMount(str(vault_view), VAULT, _propagation(vault_view, engine_root)),
+            ReadOnlyMount(str(turn_folder), TURN_FOLDER, _propagation(turn_folder, engine_root)),
         ),
         # `exec` on purpose: agents run what they write, and an interpreter is there anyway.
         tmpfs=(
@@ -235,6 +242,15 @@ def environment_entries() -> list[str]:
 def environment_names() -> frozenset[str]:
     """The variables that a sandbox may have before the CLI is started."""
     return frozenset(ENVIRONMENT)
+
+
+def _propagation(source: PurePosixPath, engine_root: PurePosixPath | None) -> str:
+    """The engine binds nothing privately out of its own root, lest its volumes couldn't be removed.
+
+    What the host's root mounts below such a source shows in the sandbox as well; nobody else can.
+    """
+    inside = engine_root is not None and source.is_relative_to(engine_root)
+    return "rslave" if inside else "rprivate"
 
 
 def _writable(size: int, *options: str) -> tuple[str, ...]:

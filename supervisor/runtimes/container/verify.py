@@ -106,12 +106,10 @@ def _same_host(name: str) -> Callable[[ContainerSpec, Any], bool]:
 
 
 def _mounted(spec: ContainerSpec, value: Any) -> bool:
-    """Ours, each once, a read-only private bind from where we said; tmpfs are not listed here."""
-    wanted = sorted((mount.source, mount.target) for mount in spec.mounts)
-    return sorted((each["Source"], each["Destination"]) for each in value) == wanted and all(
-        each["Type"] == "bind" and each["RW"] is False and each["Propagation"] == "rprivate"
-        for each in value
-    )
+    """Ours, each once, a read-only bind from where and as we said; tmpfs are not listed here."""
+    wanted = sorted((mount.source, mount.target, mount.propagation) for mount in spec.mounts)
+    found = sorted((each["Source"], each["Destination"], each["Propagation"]) for each in value)
+    return found == wanted and all(each["Type"] == "bind" and each["RW"] is False for each in value)
 
 
 def _mounts_asked(spec: ContainerSpec, value: Any) -> bool:
