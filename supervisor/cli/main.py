@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "tokens": "supervisor.cli.tokens",
     "login": "supervisor.cli.login",
     "audit": "supervisor.cli.audit",
+    "events": "supervisor.cli.events",
     "agents": "supervisor.cli.agents",
     "mcp": "supervisor.cli.mcp",
     "captures": "supervisor.cli.captures",

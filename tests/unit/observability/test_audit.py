@@ -5,8 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.observability.audit import AuditLog, verify
-from supervisor.observability.audit_files import head_path
+from supervisor.clock import Instant
+from supervisor.errors import ConfigurationError
+from supervisor.observability.audit import AuditLog, Rotation, verify
+from supervisor.observability.audit_files import (
+    archive_path,
+    head_path,
+    key_path,
+    read_key,
+    segments,
+)
+from supervisor.observability.verification import examine
 
 
 async def write(path: Path, count: int = 5) -> None:
@@ -152,3 +161,90 @@ async def test_a_kill_between_line_and_head_is_no_damage(tmp_path: Path) -> None
 
 def test_no_log_is_a_whole_one(tmp_path: Path) -> None:
     assert verify(tmp_path / "a.jsonl") is None
+
+
+@pytest.mark.parametrize("torn", [True, False])
+async def test_a_half_line_of_a_crash_is_told_apart_from_one_that_was_cut(
+    tmp_path: Path, torn: bool
+) -> None:
+    path = tmp_path / "a.jsonl"
+    await write(path, 3)
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[:40] if torn else whole[:-5])
+    report = examine(path, key=read_key(key_path(path)))
+    assert report.torn > 0
+    assert report.whole is torn
+    await write(path, 1)
+    kinds = [entry["kind"] for entry in entries(path)]
+    assert ("audit_damaged" in kinds) is not torn
+    assert "audit_recovered" in kinds
+
+
+async def test_a_kill_between_two_files_is_no_damage(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    await write(path, 3)
+    path.rename(archive_path(path, 1))
+    assert verify(path) is None
+    await write(path, 1)
+    assert [entry["n"] for entry in entries(path)] == [4]
+    assert verify(path) is None
+
+
+async def test_it_is_whole_while_it_is_written_to_and_rotated(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    async with AuditLog(path, rotation=Rotation(3_000)) as audit:
+
+        async def go_on() -> None:
+            for number in range(150):
+                await audit.append("k", None, None, {"number": number})
+
+        writing = asyncio.create_task(go_on())
+        checks = 0
+        while not writing.done():
+            report = await audit.examine()
+            assert report.whole, report.bad
+            checks += 1
+        await writing
+        assert checks > 1
+        report = await audit.examine()
+    assert report.entries == report.head.n
+    assert len(report.files) > 10
+
+
+async def test_a_file_is_full_by_its_age_as_well(tmp_path: Path) -> None:
+    class Clock:
+        seconds = 1_000_000.0
+
+        def now(self) -> Instant:
+            return Instant(self.seconds)
+
+    clock, path = Clock(), tmp_path / "a.jsonl"
+    async with AuditLog(path, rotation=Rotation(most_days=2), clock=clock) as audit:
+        await audit.append("k", None, None, {})
+        clock.seconds += 86_400
+    async with AuditLog(path, rotation=Rotation(most_days=2), clock=clock) as audit:
+        await audit.append("k", None, None, {})
+        assert len(segments(path)) == 1
+        clock.seconds += 86_401
+        await audit.append("k", None, None, {})
+    assert [each.first for each in segments(path)] == [1, 0]
+    assert [entry["kind"] for entry in entries(path)] == ["audit_rotated", "k"]
+    assert verify(path) is None
+
+
+async def test_where_it_cant_be_rotated_it_goes_on_in_the_full_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    async with AuditLog(path, rotation=Rotation(500)) as audit:
+        archive_path(path, 1).mkdir()
+        for _ in range(4):
+            await audit.append("k", None, None, {})
+    assert len(entries(path)) == 4
+
+
+async def test_a_key_that_cant_be_read_is_no_reason_for_another(tmp_path: Path) -> None:
+    path, key = tmp_path / "a.jsonl", tmp_path / "key"
+    key.write_text("not a key")
+    with pytest.raises(ConfigurationError, match="key"):
+        async with AuditLog(path, key_file=key):
+            pass
+    assert key.read_text() == "not a key"

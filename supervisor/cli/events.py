@@ -1,0 +1,98 @@
+"""`trustfloor events`: what happened in all sessions lately, and what happens, as it comes."""
+
+import sys
+from collections.abc import Mapping
+from contextlib import aclosing
+from typing import Annotated, Any, Final
+
+import orjson
+import typer
+
+from supervisor.cli.answered import DataDir, answered
+from supervisor.cli.client import Client
+from supervisor.cli.render import Screen
+from trustfloor.aio.lasting import AsyncFeed
+from trustfloor.wire import at
+
+_PAGE: Final = 500
+_LONGEST: Final = 200
+_ENVELOPE: Final = frozenset({"seq", "turn_id", "ts", "session_id", "type", "sessionId"})
+_LEFT_OUT: Final = frozenset({"input", "display", "receipt", "trust"})
+"""What of an event isn't shown in a line: `--json` has all."""
+
+
+def events(  # noqa: PLR0913 - each is an option of the command
+    *,
+    session: Annotated[str | None, typer.Option(help="Of this session only.")] = None,
+    types: Annotated[
+        list[str] | None,
+        typer.Option("--type", help="Of this type only; may be repeated. Else milestones."),
+    ] = None,
+    after: Annotated[
+        int | None, typer.Option(min=0, help="Behind this number over all sessions.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many of those stored.")] = 50,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on with what happens, until Ctrl-C.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, a line an event.")] = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Tell what happened in all sessions: the latest milestones, or all of the types you name.
+
+    With --follow it goes on as things happen. Without --after it begins with the last that fit
+    into --limit.
+    """
+    screen = Screen(sys.stdout)
+
+    def told(event: Mapping[str, Any]) -> None:
+        if as_json:
+            sys.stdout.write(orjson.dumps(event).decode() + "\n")
+            sys.stdout.flush()
+        else:
+            screen.line(_line(event))
+
+    async def tell(client: Client) -> None:
+        kept, last = await _stored(client, session, types, after, limit)
+        for event in kept:
+            told(event)
+        if follow:
+            path = at("/api/events/stream", type=types or None, session=session)
+            async with aclosing(AsyncFeed(client, path, last).events()) as feed:
+                async for heard in feed:
+                    told({"type": heard.type, **heard.data})
+
+    answered(tell, data_dir)
+
+
+async def _stored(
+    client: Client, session: str | None, types: list[str] | None, after: int | None, limit: int
+) -> tuple[list[Any], int]:
+    """The first events behind `after`, or the last there are; and the number of the last read."""
+    kept: list[Any] = []
+    number, more = after or 0, True
+    while more and (after is None or len(kept) < limit):
+        size = _PAGE if after is None else min(_PAGE, limit - len(kept))
+        query = {"after": number, "limit": size, "type": types or None, "session": session}
+        page = await client.get(at("/api/events", **query))
+        kept += page["events"]
+        if after is None:
+            kept = kept[-limit:]
+        number, more = page["next"], page["more"]
+    return kept, number
+
+
+def _line(event: Mapping[str, Any]) -> str:
+    """One line: when, where, what, and what else is short enough to be told."""
+    known = {
+        name: value
+        for name, value in event.items()
+        if name not in _ENVELOPE | _LEFT_OUT and value not in (None, "", [], {})
+    }
+    told = " ".join(f"{name}={_short(value)}" for name, value in known.items())
+    return f"{str(event.get('ts'))[:19]} {event.get('session_id')} {event['type']} {told}".rstrip()
+
+
+def _short(value: object) -> str:
+    text = value if isinstance(value, str) else orjson.dumps(value).decode()
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

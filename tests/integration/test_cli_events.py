@@ -1,0 +1,38 @@
+"""`trustfloor events` against a running supervisor."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from supervisor.events.schema import WarningEvent
+from supervisor.ids import SessionId
+from tests.worlds.api import ApiWorld, api_world, done
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[ApiWorld]:
+    async with api_world(tmp_path) as world:
+        yield world
+
+
+async def test_the_latest_events_are_told_and_those_of_a_type_behind_a_number(
+    world: ApiWorld,
+) -> None:
+    world.turns.script = [
+        WarningEvent(code="w", message="\x1b[2Jcareful"),
+        done(SessionId("s"), "the end"),
+    ]
+    async with world.client() as client:
+        for _ in range(3):
+            assert (await client.post("/api/chat", json={"message": "x"})).status_code == 200
+    ran = await world.command("events", "--limit", "3")
+    assert ran.status == 0, ran.err
+    lines = ran.out.decode().splitlines()
+    assert [line.split()[2] for line in lines] == ["done", "warning", "done"]
+    assert b"\x1b[2J" not in ran.out
+    only = await world.command("events", "--type", "warning", "--after", "0", "--json")
+    assert [json.loads(line)["type"] for line in only.out.splitlines()] == ["warning"] * 3
+    wrong = await world.command("events", "--type", "nothing")
+    assert wrong.status == 1
