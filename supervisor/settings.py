@@ -67,7 +67,7 @@ class Settings(BaseSettings):
     )
     """Addresses or networks (comma-separated) whose `X-Forwarded-For` and `-Proto` are believed."""
     rate_per_minute: int = Field(6000, ge=0, validation_alias=_named("rate_per_minute"))
-    """Requests of one token in a minute, a sixth of them at once; 0: no limit."""
+    """Requests of one token in a minute, a third of them at once; 0: no limit."""
     failed_per_minute: int = Field(60, ge=0, validation_alias=_named("failed_per_minute"))
     """Wrong tokens and codes from one address in a minute, after which it is told to wait."""
 

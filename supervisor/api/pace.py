@@ -35,7 +35,7 @@ _TOO_OFTEN_WRONG: Final = replace(
     remedy="send a right one: that is let in at once",
 )
 
-_SHARE_AT_ONCE: Final = 6
+_SHARE_AT_ONCE: Final = 3
 """So large a part of a minute's requests may come at once."""
 _WRONG_WAITS_SECONDS: Final = 0.5
 _MOST_WAITING: Final = 64
