@@ -7,13 +7,16 @@ engine, the runner image and Chromium, as the browser tests do.
 import asyncio
 import json
 import shutil
+import tempfile
 from pathlib import Path
 
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, ViewportSize, expect
 
 from tests.worlds.browser import DESK, PHONE, Tab, a_visitor
 from tests.worlds.house import Told, bash, calls, step
+from tests.worlds.policy_world import SHIPPED
 
+TALL: ViewportSize = {"width": 1280, "height": 1180}
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "docs" / "screenshots"
 
@@ -58,9 +61,14 @@ async def _take(page: Page, name: str) -> None:
 
 async def _main() -> None:
     PICTURES.mkdir(exist_ok=True)
-    async with a_visitor(
-        SCENARIO % (json.dumps(HARVEST), json.dumps(SITE)), approval_seconds="900"
-    ) as visitor:
+    with tempfile.TemporaryDirectory(prefix="tf-") as policies:
+        shutil.copy(SHIPPED / "default.yaml", policies)
+        await _visit(policies)
+
+
+async def _visit(policies: str) -> None:
+    script = SCENARIO % (json.dumps(HARVEST), json.dumps(SITE))
+    async with a_visitor(script, approval_seconds="900", policies=policies) as visitor:
         house = visitor.house
         shutil.copytree(ROOT / "sample-vault", house.vault, dirs_exist_ok=True)
         garden = house.sent("How was the harvest last year?")
@@ -80,7 +88,7 @@ async def _main() -> None:
 async def _pictures(tab: Tab, session: str, suffix: str) -> None:
     await tab.go(f"#/session/{session}", "")
     await expect(tab.page.get_by_role("button", name="Allow")).to_be_visible()
-    await tab.page.set_viewport_size({"width": 1280, "height": 1180})
+    await tab.page.set_viewport_size(TALL)
     await tab.page.get_by_role("button", name="Allow").scroll_into_view_if_needed()
     await _take(tab.page, f"session{suffix}")
     await tab.page.set_viewport_size(DESK)

@@ -13,15 +13,22 @@ from pathlib import Path
 from typing import Any
 
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
+from playwright.async_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    ViewportSize,
+    async_playwright,
+    expect,
+)
 
 from tests.worlds.process_house import ProcessHouse, a_process_house
 
 CHROMIUM = Path(shutil.which("chromium") or "/usr/bin/chromium")
 WAIT_MS = 20_000
 """The bound of every wait on the page; nothing is concluded from its length."""
-PHONE = {"width": 360, "height": 740}
-DESK = {"width": 1280, "height": 900}
+PHONE: ViewportSize = {"width": 360, "height": 740}
+DESK: ViewportSize = {"width": 1280, "height": 900}
 
 _LISTEN = """
 document.addEventListener("securitypolicyviolation", (event) =>
@@ -69,7 +76,8 @@ class Tab:
 
     async def accessible(self, what: str, *rules: str) -> list[str]:
         """What axe finds wrong with what is shown (by these rules alone, if any are named)."""
-        options = {"runOnly": {"type": "rule", "values": rules}} if rules else _RULES
+        options: dict[str, Any] = {"runOnly": {"type": "rule", "values": rules}} if rules else _RULES
+        options = {**options, "resultTypes": ["violations"]}
         found = await Axe().run(self.page, options=options)
         return [
             f"{what}: {each['id']} {node['target']} {node.get('failureSummary', '')}"
