@@ -48,7 +48,18 @@ HARVEST = [
     ),
     step("Done."),
 ]
-SITE = [bash("cd projects/site && git push --force origin main"), step("Pushed.")]
+SITE = [
+    calls(
+        (
+            "Bash",
+            {
+                "command": "cd projects/site && git push --force origin main",
+                "description": "Publish the site",
+            },
+        )
+    ),
+    step("Pushed."),
+]
 
 
 def _asks(event: Told) -> bool:

@@ -76,7 +76,9 @@ class Tab:
 
     async def accessible(self, what: str, *rules: str) -> list[str]:
         """What axe finds wrong with what is shown (by these rules alone, if any are named)."""
-        options: dict[str, Any] = {"runOnly": {"type": "rule", "values": rules}} if rules else _RULES
+        options: dict[str, Any] = (
+            {"runOnly": {"type": "rule", "values": rules}} if rules else _RULES
+        )
         options = {**options, "resultTypes": ["violations"]}
         found = await Axe().run(self.page, options=options)
         return [
