@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "supervisor").rglob("*.py"))
 SCRIPTS = sorted(each for each in (ROOT / "scripts").iterdir() if each.is_file())
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-COMMAND = re.compile(r"(?:`|run: )trustfloor ([a-z-]+)")
+COMMAND = re.compile(r"(?:`|run: )trustfloor ([a-z][a-z-]*)")
 
 
 def texts_of(source: Path) -> Iterator[str]:
