@@ -78,6 +78,9 @@ class Turns:
         url = f"{self._house.url}/api/chat/stream"
         end: dict[str, Any] = {}
         async with self._house.client.post(url, json=body) as answer:
+            if answer.status == 503:  # under such a load the database may be busy; sent again later
+                course.told["refused as busy"] += 1
+                return
             if answer.status != 200:
                 course.faults.append(f"refused: {answer.status} {await answer.text()}")
                 return

@@ -219,7 +219,7 @@ async def measure(options: argparse.Namespace) -> list[str]:
         answering.cancel()
         print(f"{len(turns.course.begun)} turns in {(time.monotonic() - began) / 60:.1f} min")
         used = [each for each in sessions if each in turns.course.begun.values()]
-        logs = dict.fromkeys(sessions, Log()) | await all_stored(house, used)
+        logs = {each: Log() for each in sessions} | await all_stored(house, used)
         last = {session: len(log) for session, log in logs.items()}
         books = [
             each
@@ -251,6 +251,7 @@ async def stopped(
     if untold:
         faults.append(f"{len(untold)} readers weren't told of the stop: {untold[:5]}")
     lines = (log or place / "stderr.log").read_text().splitlines()
+    lines = [line for line in lines if "graceful shutdown exceeded" not in line]  # who stood still
     faults += [line for line in lines if "Traceback" in line or " error " in line]
     if left != NOTHING or list(processes_with(f"TRUSTFLOOR_INSTANCE={instance}")):
         faults.append(f"left behind: {left}")

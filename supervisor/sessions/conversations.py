@@ -240,6 +240,8 @@ class Conversations:
                 remedy="run: trustfloor doctor",
             )
         await self._enter(lane, trust.effective)
+        # What may fail comes before the first event: one that is told has an end to come.
+        await self._stores.sessions.increment_message_count(session.id)
         lane.level, lane.cwd = trust.effective, place.cwd
         await self._record("floor", lane, plan.opening().trust.model_dump(mode="json"))
         opening = await self._log.append(session.id, lane.turn_id, plan.opening())
@@ -249,7 +251,6 @@ class Conversations:
         for each in servers.warnings:
             left_out = WarningEvent(code=LEFT_OUT, message=each)
             await self._log.append(session.id, lane.turn_id, left_out)
-        await self._stores.sessions.increment_message_count(session.id)
         # Whoever raised a floor since it was read above did not see a level on this lane yet.
         await self._stop_if_too_loose(lane)
         with log_context(session_id=session.id, turn_id=lane.turn_id):  # the task's, too
