@@ -1,5 +1,6 @@
 """The metrics: each is documented, few labels whatever happens, and nobody's words in them."""
 
+import json
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -39,6 +40,14 @@ async def test_each_metric_is_documented_and_no_other(world: ApiWorld) -> None:
     there = told(answer.text)
     rows = re.findall(r"^\| `(trustfloor_\w+)` \| (\w+) \|", PAGE, re.MULTILINE)
     assert {name: kind for name, (kind, _) in there.items()} == dict(rows)
+
+
+def test_the_dashboard_shows_every_metric_and_no_other() -> None:
+    dashboard = (Path(__file__).parents[2] / "docs" / "grafana.json").read_text(encoding="utf-8")
+    assert json.loads(dashboard)["panels"]
+    shown = re.findall(r"trustfloor_[a-z_]+", dashboard)
+    names = {re.sub(r"_(total|bucket)$", "", each) for each in shown}
+    assert names == set(told(Metrics().exposition().decode()))
 
 
 def test_whatever_comes_the_labels_stay_few() -> None:
