@@ -80,7 +80,7 @@ async def logged_in(world: ApiWorld) -> tuple[httpx.AsyncClient, str]:
 
 async def asked(http: httpx.AsyncClient, method: str, path: str, **more: Any) -> int:
     """The status of a request, without waiting for a stream's end."""
-    body = {"json": {}} if method in CHANGING else {}
+    body: dict[str, Any] = {"json": {}} if method in CHANGING else {}
     async with http.stream(method, path, **{**body, **more}) as answer:
         return answer.status_code
 
@@ -222,7 +222,7 @@ class TestWorkspaces:
         async with client(world, secret) as http:
             for route in routes:
                 method, path = filled(route, others)
-                body = {"trustLevel": "full"} if path.endswith("/trust") else {}
+                body: Any = {"trustLevel": "full"} if path.endswith("/trust") else {}
                 body = {"folders": []} if path.endswith("/contexts") else body
                 more = {"json": body} if method in CHANGING else {}
                 assert await asked(http, method, path, **more) == 404, route
