@@ -26,6 +26,8 @@ STATEFUL_SHARE = 5
 SESSIONS = 12
 TURNS, STREAMS = 12, 40
 MOST_ROUNDS = 60
+UNLIMITED = {"rate_per_minute": "0", "failed_per_minute": "0"}
+"""So many requests, and so many without a token, would all be told to wait."""
 SCENARIO = """\
 version: 1
 scripts:
@@ -73,7 +75,7 @@ async def fuzz(folder: Path, requests: int, *, seed: int = 1, whole: bool = True
     (vault / "agents").mkdir(parents=True)
     (vault / "agents" / "writer.md").write_text(AGENT)
     (vault / "notes.md").write_text("Buy oat milk.\n")
-    async with supervisor_process(folder, SCENARIO) as server:
+    async with supervisor_process(folder, SCENARIO, **UNLIMITED) as server:
         chained = max(requests // STATEFUL_SHARE, 1)
         for turn in range(MOST_ROUNDS):
             if tally.failures or (
