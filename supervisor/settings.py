@@ -177,11 +177,13 @@ class Settings(BaseSettings):
         networks = tuple(each.strip() for each in value.split(",") if each.strip())
         for each in networks:
             try:
-                ipaddress.ip_network(each)
+                network = ipaddress.ip_network(each)
             except ValueError:
                 raise ValueError(
                     f"{each!r} is no address and no network such as 172.18.0.0/16"
                 ) from None
+            if network.prefixlen == 0:
+                raise ValueError("everybody would be believed; name the proxies")
         return networks
 
     @field_validator("mcp_variables", mode="before")

@@ -168,6 +168,7 @@ INVARIANTS: Final = (
         (
             "security/test_inv_17_who_may_call.py",
             "security/test_inv_17_tokens_and_logins.py",
+            "security/test_inv_17_console_surface.py",
             "security/test_inv_17_pace_and_tls.py",
             "unit/access/test_scopes.py",
         ),
@@ -300,7 +301,11 @@ FIELD_REPORTS: Final = (
     Promise(
         "S23-S25",
         "No web page drives the API, whatever Host, Origin or type it sends; no stream is open.",
-        ("security/test_inv_17_who_may_call.py", "integration/test_api_routes.py"),
+        (
+            "security/test_inv_17_who_may_call.py",
+            "security/test_inv_17_console_surface.py",
+            "integration/test_api_routes.py",
+        ),
     ),
     Promise(
         "S26",

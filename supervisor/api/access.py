@@ -308,7 +308,8 @@ class Access:
                     return _ELSEWHERE
                 caller, scope[CSRF] = login.holder, login.csrf
         if caller is None:
-            return await self._pace.failed(scope, _UNAUTHORIZED)
+            is_try = tokens or any(COOKIE in each for each in _values(scope, b"cookie"))
+            return await self._pace.failed(scope, _UNAUTHORIZED) if is_try else _UNAUTHORIZED
         try:
             demand_of(method, path).require(caller)
         except NotAllowed as refused:

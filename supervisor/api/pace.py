@@ -5,6 +5,7 @@ from the same address. Who goes on being wrong waits for each answer, and is tol
 """
 
 import asyncio
+import ipaddress
 import logging
 import math
 import time
@@ -71,7 +72,7 @@ class Pace:
 
     async def failed(self, scope: Scope, refusal: Problem) -> Problem:
         """Count a wrong token or code; what to answer, after a while if there were many."""
-        client = str((scope.get("client") or ("unknown",))[0])
+        client = _whose(str((scope.get("client") or ("unknown",))[0]))
         now = self._clock()
         wait = self._failed.take(client, now)
         await self._tell(client, now, is_over=wait > 0)
@@ -95,3 +96,13 @@ class Pace:
         count = self._unsaid.pop(client)
         body = {"what": "refused", "client": client, "tries": count, "slowed": is_over}
         await self._record("access", None, None, body)
+
+
+def _whose(address: str) -> str:
+    """Under which name an address counts: a client with IPv6 has a whole /64 to itself."""
+    try:
+        found = ipaddress.IPv6Address(address.partition("%")[0])
+    except ValueError:
+        return address
+    mapped = found.ipv4_mapped
+    return str(mapped or ipaddress.ip_network((found, 64), strict=False))

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.text import Text
 
 from supervisor.api.faults import say
-from supervisor.cli.client import DEFAULT_URL, find_token
+from supervisor.cli.client import DEFAULT_URL, find_token, find_trust
 from supervisor.cli.neutral import neutral
 from supervisor.cli.remedies import at_a_terminal
 from supervisor.errors import TrustfloorError
@@ -176,7 +176,11 @@ def _model_in_use(settings: Settings) -> Check | None:
     try:
         headers = {"Authorization": f"Bearer {find_token(settings.data_dir)}"}
         answer = httpx.get(
-            f"{_url(settings)}/api/ready", headers=headers, timeout=_READY_SECONDS, trust_env=False
+            f"{_url(settings)}/api/ready",
+            headers=headers,
+            timeout=_READY_SECONDS,
+            trust_env=False,
+            verify=find_trust(),
         )
         checks = answer.raise_for_status().json()["checks"]
         found = next(each for each in checks if each["name"] == "model")
@@ -186,20 +190,24 @@ def _model_in_use(settings: Settings) -> Check | None:
 
 
 def _url(settings: Settings) -> str:
-    return os.environ.get("TRUSTFLOOR_URL") or DEFAULT_URL.replace("3333", str(settings.port))
+    own = DEFAULT_URL.replace("3333", str(settings.port))
+    if settings.tls_cert is not None:
+        own = own.replace("http:", "https:")
+    return os.environ.get("TRUSTFLOOR_URL") or own
 
 
 def check_running(settings: Settings) -> Check:
     """Whether a supervisor answers, and whether it could put its policy files in force."""
     url = _url(settings)
     try:
-        answer = httpx.get(f"{url}/api/health", timeout=3, trust_env=False)
+        verify = find_trust()
+        answer = httpx.get(f"{url}/api/health", timeout=3, trust_env=False, verify=verify)
         said = answer.raise_for_status().json()
         policy = said["policy"]
         running = f"version {said['version']} answers at {url}, policy hash {policy['hash'][:12]}"
         fault = None if policy["error"] is None else PolicyFault(**policy["error"])
         watched = policy["watched"]
-    except (httpx.HTTPError, ValueError, KeyError, TypeError):
+    except (httpx.HTTPError, TrustfloorError, ValueError, KeyError, TypeError):
         return Check("supervisor", ok=None, detail=f"none answers at {url}")
     if fault is None and watched:
         return Check("supervisor", ok=None, detail=running)

@@ -11,6 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from supervisor.api.pace import Pace
+from supervisor.api.problems import Problem
 from tests.worlds.api import TOKEN, api_world
 from tests.worlds.server import supervisor_process
 
@@ -55,6 +57,29 @@ async def test_one_who_goes_on_being_wrong_waits_and_shuts_nobody_else_out(tmp_p
         assert len(told) == 1, "one entry a minute and address"
         assert "127.0.0.1" in json.dumps(told[0])
         assert "wrong" not in json.dumps(told[0])
+
+
+async def test_to_come_with_nothing_is_no_try(tmp_path: Path) -> None:
+    async with (
+        api_world(tmp_path, failed_per_minute=6) as world,
+        httpx.AsyncClient(base_url=world.at.url, trust_env=False) as page,
+    ):
+        for headers in ({}, {"Cookie": "of=another-program"}):
+            for _ in range(4):
+                assert (await page.get("/api/me", headers=headers)).status_code == 401
+
+
+async def test_a_client_with_a_network_of_its_own_is_counted_as_one() -> None:
+    pace = Pace(0, 1, clock=lambda: 0.0)
+    refusal = Problem(401, "unauthorized", "no", "no")
+
+    async def tried(address: str) -> int:
+        return (await pace.failed({"client": (address, 1)}, refusal)).status
+
+    assert [await tried(f"2001:db8::{number}") for number in range(2)] == [401, 429]
+    assert await tried("2001:db8:0:1::1") == 401
+    assert [await tried(each) for each in ("::ffff:192.0.2.1", "192.0.2.1")] == [401, 429]
+    assert await tried("192.0.2.2") == 401
 
 
 async def test_control_without_a_limit_all_of_them_are_answered(tmp_path: Path) -> None:
@@ -134,6 +159,7 @@ async def test_with_a_certificate_https_is_spoken_and_nothing_else(
         ({"TLS_KEY": "KEY"}, "TRUSTFLOOR_TLS_CERT"),
         ({"TLS_CERT": "KEY", "TLS_KEY": "CERT"}, "the certificate can't be used"),
         ({"TRUSTED_PROXIES": "10.0.0.1, proxy"}, "no address and no network"),
+        ({"TRUSTED_PROXIES": "0.0.0.0/0"}, "everybody would be believed"),
         ({"HOST": "0.0.0.0"}, "not encrypted"),  # noqa: S104 - refused
     ],
 )
