@@ -440,6 +440,4 @@ async def _refuse(problem: Problem, scope: Scope, receive: Receive, send: Send) 
         ),
     )
     headers = {"WWW-Authenticate": 'Bearer realm="trustfloor"'} if problem.status == 401 else {}  # noqa: PLR2004
-    if problem.retry_after is not None:
-        headers["Retry-After"] = str(problem.retry_after)
     await problem.response(scope["path"], headers)(scope, receive, send)

@@ -87,11 +87,12 @@ class Problem:
 
     def response(self, instance: str, headers: Mapping[str, str] | None = None) -> Response:
         """The problem as a response; `instance` is the path that was asked for."""
+        wait = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
         return Response(
             orjson.dumps(self.document(instance)),
             status_code=self.status,
             media_type=MEDIA_TYPE,
-            headers=dict(headers or {}),
+            headers={**wait, **(headers or {})},
         )
 
 
