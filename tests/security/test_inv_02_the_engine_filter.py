@@ -76,7 +76,7 @@ BREAKS: Final[dict[str, Breaking]] = {
     "a cgroup parent": host(CgroupParent="/elsewhere"),
     "a bind": host(Binds=["/:/host:ro"]),
     "a mount of the root": another(ROOT),
-    "a volume": another({"Type": "volume", "Source": "trustfloor-test-none", "Target": "/v"}),
+    "a volume": another({"Type": "volume", "Target": "/v"}),
     "another vault": mount(Source="/etc"),
     "a writable vault": mount(ReadOnly=False),
     "a recursive vault": mount(BindOptions={"Propagation": "rprivate", "NonRecursive": False}),
