@@ -5,11 +5,13 @@ import re
 import shutil
 import sys
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Locator, expect
+from playwright.async_api import TimeoutError as PlaywrightTimeout
 
 from tests.worlds.browser import Tab, Visitor, a_visitor
 from tests.worlds.grants import WARY
@@ -202,8 +204,8 @@ async def armed(request: Locator, button: str) -> None:
     """Press a button of a card once it takes clicks: at first none does."""
     found = request.get_by_role("button", name=button, exact=True)
     while await found.is_visible():
-        await found.click()
-        await asyncio.sleep(0.1)
+        with suppress(PlaywrightTimeout):  # it may go while the click is on its way
+            await found.click(timeout=2_000)
 
 
 async def test_a_click_that_was_meant_for_something_else_grants_nothing(tab: Tab) -> None:
