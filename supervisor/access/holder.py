@@ -33,7 +33,7 @@ Kind = Literal["owner", "token", "login"]
 class Holder:
     """One who calls. `id` and `name` aren't secret; `workspaces` are slugs, or None for all.
 
-    `expires_at`: from then on the token counts no more.
+    `expires_at`: from then on the token counts no more. `root`: the token that a login came of.
     """
 
     id: str
@@ -42,6 +42,12 @@ class Holder:
     kind: Kind = "token"
     workspaces: AbstractSet[str] | None = None
     expires_at: Instant | None = None
+    root: str = ""
+
+    @property
+    def payer(self) -> str:
+        """Whose limits count: a login's are those of the token that it came of."""
+        return self.root or self.id
 
     def require(self, scope: Scope) -> None:
         """Raise NotAllowed unless the token has the scope."""

@@ -8,11 +8,20 @@ import hmac
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from supervisor.access.holder import OWNER, Holder, NotAllowed, Scope
-from supervisor.access.secrets import csrf_of, digest, new_code, new_id, new_secret, plain_code
+from supervisor.access.rows import (
+    OWNER_PREFIX,
+    is_over,
+    moment,
+    of_token,
+    require_narrower,
+    scopes_of,
+    slugs_of,
+    words_of,
+)
+from supervisor.access.secrets import digest, new_code, new_id, new_secret, plain_code
 from supervisor.clock import Clock, Instant
 from supervisor.errors import InvalidRequest, NotFound
 from supervisor.storage.access import AccessStore, LoginRow, TokenRow
@@ -23,7 +32,10 @@ IDLE_SECONDS: Final = 12 * 3600
 """A login that isn't used for so long has ended."""
 LOGIN_SECONDS: Final = 7 * 24 * 3600
 """A login ends after so long, used or not."""
-MOST_CODES: Final = 20
+MOST_CODES: Final = 5
+"""Codes of one token that wait to be typed in."""
+MOST_LOGINS: Final = 20
+"""Logins of one token."""
 MOST_TOKENS: Final = 1_000
 LONGEST_NAME: Final = 100
 LONGEST_TOKEN_SECONDS: Final = 10 * 365 * 24 * 3600
@@ -37,10 +49,23 @@ Record = Callable[[str, None, None, Mapping[str, Any]], Awaitable[object]]
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """A login as a request shows it: its holder, and what changes must send along."""
+    """A login as a request shows it: its holder, and the digest of its page's secret.
+
+    The cookie alone is no login: a browser sends it to every port of this machine. What it says
+    besides is told to the page once and kept where no other port's page can read it.
+    """
 
     holder: Holder
-    csrf: str
+    page_digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedIn:
+    """A login that was just made: what the cookie is, and what the page keeps."""
+
+    holder: Holder
+    cookie: str
+    page_secret: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +80,7 @@ class Keeper:
 
     def __init__(self, owner_token: str, store: AccessStore, record: Record, clock: Clock) -> None:
         self._owner = digest(owner_token)
+        self._owner_id = f"{OWNER_PREFIX}{self._owner[:12]}"
         self._store = store
         self._record = record
         self._clock = clock
@@ -69,6 +95,11 @@ class Keeper:
         await self._store.forget_logins(now - LOGIN_SECONDS)
         self._tokens = {row.digest: row for row in await self._store.tokens()}
         self._logins = {row.digest: row for row in await self._store.logins()}
+        makers = {row.created_by for row in self._tokens.values()}
+        makers |= {row.token_id for row in self._logins.values()}
+        for maker in makers:  # the owner's token was replaced: what it made ends with it
+            if maker.startswith(OWNER_PREFIX) and maker != self._owner_id:
+                await self._end_all({maker}, OWNER)
 
     def bearer(self, token: str) -> Holder | None:
         """The holder of a token; None if it is none, or has ended."""
@@ -76,7 +107,7 @@ class Keeper:
         if hmac.compare_digest(given, self._owner):
             return OWNER
         row = self._tokens.get(given)
-        return None if row is None or _is_over(row, self._clock.now()) else _of_token(row)
+        return None if row is None or is_over(row, self._clock.now()) else of_token(row)
 
     async def login(self, cookie: str) -> Login | None:
         """The login that a cookie belongs to; None if there is none, or it has ended."""
@@ -85,8 +116,12 @@ class Keeper:
         if row is None or row.ended_at is not None or now >= self._ends(row):
             return None
         if now - row.used_at.timestamp() > _NOTED_EVERY:
-            row = await self._keep_login(replace(row, used_at=_moment(now)))
-        return Login(self._of_login(row), csrf_of(cookie))
+            row = await self._keep_login(replace(row, used_at=moment(now)))
+        return Login(self._of_login(row), row.page_digest)
+
+    def counts(self, holder: Holder) -> bool:
+        """Whether a holder counts still."""
+        return self._counts(holder, self._clock.now())
 
     async def gone(self, holder: Holder) -> None:
         """Return when this holder counts no more."""
@@ -125,7 +160,7 @@ class Keeper:
         Raises NotAllowed if it could do more than its maker, InvalidRequest.
         """
         wanted, slugs = frozenset(scopes), None if workspaces is None else frozenset(workspaces)
-        _require_narrower(maker, wanted, slugs)
+        require_narrower(maker, wanted, slugs)
         if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
             raise InvalidRequest(
                 f"a name has 1 to {LONGEST_NAME} printable characters", where="name"
@@ -136,23 +171,26 @@ class Keeper:
             )
         now = self._clock.now()
         secret = new_secret("tf_")
-        ends = None if expires_in is None else _moment(now + expires_in)
+        ends = None if expires_in is None else moment(now + expires_in)
         if maker.expires_at is not None:
-            own = _moment(maker.expires_at)
+            own = moment(maker.expires_at)
             ends = own if ends is None else min(ends, own)
         row = TokenRow(
             id=new_id("tok_"),
             name=name.strip(),
             digest=digest(secret),
-            scopes=_words(wanted),
+            scopes=words_of(wanted),
             workspaces=None if slugs is None else tuple(sorted(slugs)),
-            created_at=_moment(now),
-            created_by=maker.id,
+            created_at=moment(now),
+            created_by=self._id_of(maker),
             expires_at=ends,
         )
         await self._store.put_token(row)
         self._tokens[row.digest] = row
         await self._told("token_made", maker, token=row.id, name=row.name, scopes=row.scopes)
+        if not self.counts(maker):  # it ended meanwhile, and what it makes with it
+            await self._end_all({row.id}, maker)
+            raise NotAllowed("the token that asked has ended")
         return row, secret
 
     async def revoke(self, maker: Holder, token_id: str) -> TokenRow:
@@ -162,18 +200,35 @@ class Keeper:
             raise NotFound(
                 "no token has this id", where=token_id, remedy="list them: trustfloor tokens"
             )
-        if row.revoked_at is not None:
-            return row
-        row = replace(row, revoked_at=_moment(self._clock.now()))
-        await self._store.put_token(row)
-        self._tokens[row.digest] = row
-        self._wake(row.id)
-        await self._told("token_revoked", maker, token=row.id, name=row.name)
-        for child in [each for each in self._tokens.values() if each.created_by == row.id]:
-            await self.revoke(maker, child.id)
-        for login in [each for each in self._logins.values() if each.token_id == row.id]:
-            await self._end_login(login, maker)
-        return row
+        await self._end_all({row.id}, maker)
+        return self._tokens[row.digest]
+
+    async def _end_all(self, ids: set[str], by: Holder) -> None:
+        """End these, and all that was made with them, however far down; those that ended, too.
+
+        Each is ended by itself, so that what a failure leaves is ended by asking again.
+        """
+        grown = 0
+        while len(ids) > grown:
+            grown = len(ids)
+            ids |= {row.id for row in self._tokens.values() if row.created_by in ids}
+            ids |= {row.id for row in self._logins.values() if row.token_id in ids}
+        self._codes = [each for each in self._codes if self._id_of(each.holder) not in ids]
+        for token in [row for row in self._tokens.values() if row.id in ids]:
+            if token.revoked_at is None:
+                ended = replace(token, revoked_at=moment(self._clock.now()))
+                await self._store.put_token(ended)
+                self._tokens[ended.digest] = ended
+                self._wake(ended.id)
+                await self._told("token_revoked", by, token=ended.id, name=ended.name)
+        for login in [row for row in self._logins.values() if row.id in ids]:
+            if login.ended_at is None:
+                await self._keep_login(replace(login, ended_at=moment(self._clock.now())))
+                self._wake(login.id)
+                await self._told("logout", by, login=login.id)
+
+    def _id_of(self, maker: Holder) -> str:
+        return self._owner_id if maker.kind == "owner" else maker.id
 
     # logins
 
@@ -181,16 +236,20 @@ class Keeper:
         """A code with which a page logs in once, as its maker; and until when it is good."""
         now = self._clock.now()
         live = [each for each in self._codes if each.ends > now]
+        own = [each for each in live if each.holder.payer == maker.payer]
+        for old in own[: max(0, len(own) - MOST_CODES + 1)]:
+            live.remove(old)
         code = new_code()
         ends = Instant(now + CODE_SECONDS)
-        self._codes = [*live[-(MOST_CODES - 1) :], _Code(digest(plain_code(code)), maker, ends)]
+        self._codes = [*live, _Code(digest(plain_code(code)), maker, ends)]
         await self._told("login_code_made", maker)
         return code, ends
 
-    async def redeem(self, typed: str) -> tuple[Login, str] | None:
-        """Log in: the login and its cookie, which is new each time. None for a code that is none.
+    async def redeem(self, typed: str) -> LoggedIn | None:
+        """Log in, with secrets that are new each time. None for a code that is none.
 
-        The code is spent before anything is waited for.
+        The code is spent before anything is waited for. Of too many logins of one token the one
+        that wasn't used the longest ends.
         """
         given, now = digest(plain_code(typed)), self._clock.now()
         found = next((each for each in self._codes if each.digest == given), None)
@@ -199,7 +258,8 @@ class Keeper:
         self._codes.remove(found)
         if not self._counts(found.holder, now):
             return None
-        cookie = new_secret("tfl_")
+        cookie, page = new_secret("tfl_"), new_secret("tfp_")
+        await self._make_room(found.holder.payer)
         ends = now + LOGIN_SECONDS
         if found.holder.expires_at is not None:
             ends = min(ends, found.holder.expires_at)
@@ -207,18 +267,34 @@ class Keeper:
             LoginRow(
                 id=new_id("log_"),
                 digest=digest(cookie),
-                token_id=found.holder.id,
-                scopes=_words(found.holder.scopes),
+                page_digest=digest(page),
+                token_id=self._id_of(found.holder),
+                scopes=words_of(found.holder.scopes),
                 workspaces=None
                 if found.holder.workspaces is None
                 else tuple(sorted(found.holder.workspaces)),
-                created_at=_moment(now),
-                used_at=_moment(now),
-                expires_at=_moment(ends),
+                created_at=moment(now),
+                used_at=moment(now),
+                expires_at=moment(ends),
             )
         )
         await self._told("login", found.holder, login=row.id)
-        return Login(self._of_login(row), csrf_of(cookie)), cookie
+        if not self._counts(found.holder, now):
+            await self._end_all({row.id}, found.holder)
+            return None
+        return LoggedIn(self._of_login(row), cookie, page)
+
+    async def _make_room(self, payer: str) -> None:
+        own = [row for row in self.logins() if self._of_login(row).payer == payer]
+        own.sort(key=lambda row: row.used_at)
+        for row in own[: max(0, len(own) - MOST_LOGINS + 1)]:
+            await self._end_all({row.id}, OWNER)
+        now = self._clock.now()
+        self._logins = {
+            key: row
+            for key, row in self._logins.items()
+            if row.ended_at is None and now < self._ends(row)
+        }
 
     def logins(self) -> list[LoginRow]:
         """Those that count, the newest first."""
@@ -231,29 +307,33 @@ class Keeper:
         row = next((each for each in self._logins.values() if each.id == login_id), None)
         if row is None:
             raise NotFound("no login has this id", where=login_id)
-        return await self._end_login(row, maker)
-
-    async def _end_login(self, row: LoginRow, maker: Holder) -> LoginRow:
-        if row.ended_at is None:
-            row = await self._keep_login(replace(row, ended_at=_moment(self._clock.now())))
-            self._wake(row.id)
-            await self._told("logout", maker, login=row.id)
-        return row
+        await self._end_all({row.id}, maker)
+        return self._logins[row.digest]
 
     async def _keep_login(self, row: LoginRow) -> LoginRow:
-        self._logins[row.digest] = row
         await self._store.put_login(row)
+        self._logins[row.digest] = row
         return row
 
     def _of_login(self, row: LoginRow) -> Holder:
         return Holder(
             id=row.id,
             name=f"the console ({row.id})",
-            scopes=_scopes(row.scopes),
+            scopes=scopes_of(row.scopes),
             kind="login",
-            workspaces=_slugs(row.workspaces),
+            workspaces=slugs_of(row.workspaces),
             expires_at=self._ends(row),
+            root=self._root_of(row),
         )
+
+    def _root_of(self, row: LoginRow) -> str:
+        """The token that a login came of, by way of other logins or not."""
+        by_id = {each.id: each for each in self._logins.values()}
+        maker, seen = row.token_id, {row.id}
+        while maker in by_id and maker not in seen:
+            seen.add(maker)
+            maker = by_id[maker].token_id
+        return "owner" if maker == self._owner_id else maker
 
     def _ends(self, row: LoginRow) -> Instant:
         return Instant(min(row.expires_at.timestamp(), row.used_at.timestamp() + IDLE_SECONDS))
@@ -270,7 +350,7 @@ class Keeper:
             return True
         if holder.kind == "token":
             rows = (each for each in self._tokens.values() if each.id == holder.id)
-            return any(not _is_over(each, now) for each in rows)
+            return any(not is_over(each, now) for each in rows)
         return any(
             row.id == holder.id and row.ended_at is None and now < self._ends(row)
             for row in self._logins.values()
@@ -281,49 +361,3 @@ class Keeper:
 
     async def _told(self, what: str, by: Holder, **more: Any) -> None:
         await self._record("access", None, None, {"what": what, "by": by.name, **more})
-
-
-def _require_narrower(
-    maker: Holder, scopes: frozenset[Scope], workspaces: frozenset[str] | None
-) -> None:
-    if not scopes:
-        raise InvalidRequest("a token needs a scope", where="scopes")
-    if workspaces is not None and not workspaces:
-        raise InvalidRequest("name a workspace, or leave them out for all", where="workspaces")
-    for scope in sorted(scopes):
-        maker.require(scope)
-    own = maker.workspaces
-    if own is not None and (workspaces is None or not workspaces <= own):
-        raise NotAllowed("a token can't reach further than its maker's", where="workspaces")
-
-
-def _is_over(row: TokenRow, now: Instant) -> bool:
-    return row.revoked_at is not None or (
-        row.expires_at is not None and now >= row.expires_at.timestamp()
-    )
-
-
-def _of_token(row: TokenRow) -> Holder:
-    return Holder(
-        id=row.id,
-        name=f"{row.name} ({row.id})",
-        scopes=_scopes(row.scopes),
-        workspaces=_slugs(row.workspaces),
-        expires_at=None if row.expires_at is None else Instant(row.expires_at.timestamp()),
-    )
-
-
-def _scopes(words: Iterable[str]) -> frozenset[Scope]:
-    return frozenset(Scope(word) for word in words if word in set(Scope))
-
-
-def _slugs(slugs: Iterable[str] | None) -> frozenset[str] | None:
-    return None if slugs is None else frozenset(slugs)
-
-
-def _words(scopes: Iterable[Scope]) -> tuple[str, ...]:
-    return tuple(sorted(each.value for each in scopes))
-
-
-def _moment(instant: float) -> datetime:
-    return datetime.fromtimestamp(instant, UTC)

@@ -23,6 +23,10 @@ class OneToken:
         del cookie
         return None
 
+    def counts(self, holder: Holder) -> bool:
+        """Whether it is the owner."""
+        return holder is OWNER
+
     async def gone(self, holder: Holder) -> None:
         """Never return."""
         del holder

@@ -39,8 +39,3 @@ def new_code() -> str:
 def plain_code(typed: str) -> str:
     """A code as it was meant: whatever its case and hyphens, with letters that are misread."""
     return typed.strip().upper().translate(_MISREAD)
-
-
-def csrf_of(cookie: str) -> str:
-    """What a page sends along with a change, to show that it could read what the login told it."""
-    return hashlib.blake2b(b"csrf", key=cookie.encode("ascii", "replace")[:64]).hexdigest()[:64]

@@ -5,6 +5,7 @@ body (a form's request is), the token or the login's cookie, and at last its sco
 purpose: the framework's class for middleware hides from a stream that its client has left.
 """
 
+import asyncio
 import hmac
 import logging
 import re
@@ -18,7 +19,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from supervisor.access.holder import Holder, NotAllowed
 from supervisor.access.keeper import Login
-from supervisor.api.caller import CALLER, CSRF
+from supervisor.access.secrets import digest
+from supervisor.api.caller import CALLER
 from supervisor.api.cut_off import is_long, until_over
 from supervisor.api.pace import TOO_MANY, Pace
 from supervisor.api.problems import Problem
@@ -30,6 +32,13 @@ _log = logging.getLogger(__name__)
 
 MAX_BODY: Final = 4 * 1024 * 1024
 """The largest body of a request, in bytes."""
+
+MAX_UNKNOWN: Final = 1024
+"""The largest body of one who isn't known yet, in bytes: a login's code."""
+
+_LEAST_BYTES_A_SECOND: Final = 64 * 1024
+_LEAST_BODY_SECONDS: Final = 20.0
+"""How slowly a body may come; it is held in memory until it is there."""
 
 MAX_UPLOAD: Final = 26 * 1024 * 1024
 """The largest body of an upload, in bytes: a document of 25 MiB with what stands round it."""
@@ -58,6 +67,7 @@ COOKIE: Final = "trustfloor_login"
 _LONGEST_LOGGED: Final = 200
 """Characters of a path, which a stranger may have made up."""
 
+_MOST_COOKIES: Final = 4
 _LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 CHANGING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -69,6 +79,7 @@ _AUTHORITY = re.compile(
 _ORIGIN = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/@?#]+)")
 _JSON = re.compile(r'application/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?', re.IGNORECASE)
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _FORM = re.compile(r"multipart/form-data\s*;.{1,200}", re.IGNORECASE)
 
 _SECURITY_HEADERS: Final = (
@@ -110,8 +121,8 @@ _ELSEWHERE: Final = Problem(
     403,
     "csrf",
     "Not sent by this page",
-    "A change by a login takes its `X-CSRF-Token`, and comes from a page of this server.",
-    remedy="pages send the `csrfToken` of /api/me; programs have a token of their own",
+    "A request by a login takes its `X-CSRF-Token`, and comes from a page of this server.",
+    remedy="pages send the `csrfToken` that they were told at login; programs have tokens",
 )
 _UNSUPPORTED: Final = Problem(
     415,
@@ -119,6 +130,11 @@ _UNSUPPORTED: Final = Problem(
     "Unsupported media type",
     "Requests that change something, and all bodies, are plain `application/json`.",
     remedy="send `Content-Type: application/json`",
+)
+
+
+_TOO_SLOW: Final = Problem(
+    408, "too_slow", "The body came too slowly", "The request's body wasn't there in time."
 )
 
 
@@ -137,6 +153,7 @@ REFUSALS: Final = (
     _FOREIGN_HOST,
     _FOREIGN_ORIGIN,
     _too_large(MAX_BODY),
+    _TOO_SLOW,
     _UNSUPPORTED,
     _UNAUTHORIZED,
     _ELSEWHERE,
@@ -208,6 +225,10 @@ class Doorkeeper(Protocol):
         """The login that a cookie belongs to."""
         ...
 
+    def counts(self, holder: Holder) -> bool:
+        """Whether a holder counts still."""
+        ...
+
     async def gone(self, holder: Holder) -> None:
         """Return when this holder counts no more."""
         ...
@@ -250,14 +271,26 @@ class Access:
         if not _has_body(scope):
             await self._pass_on(scope, receive, send if self._is_page(scope) else guarded)
             return
-        most = _most(scope)
-        body = await _read_bounded(receive, most)
-        if body is None:
-            return  # the client left before it had said everything
-        if len(body) > most:
-            await _refuse(_too_large(most), scope, receive, guarded)
-            return
-        await self._pass_on(scope, _replay(body, receive), guarded)
+        body = await self._read(scope, receive)
+        if isinstance(body, Problem):
+            await _refuse(body, scope, receive, guarded)
+        elif body is not None:
+            await self._pass_on(scope, _replay(body, receive), guarded)
+
+    async def _read(self, scope: Scope, receive: Receive) -> bytes | Problem | None:
+        """The body, or why it isn't taken; None if the client left before it had said all of it."""
+        caller = scope.get(CALLER)
+        most = _most(scope) if isinstance(caller, Holder) else MAX_UNKNOWN
+        try:
+            async with asyncio.timeout(_body_seconds(most)):
+                body = await _read_bounded(receive, most)
+        except TimeoutError:
+            return _TOO_SLOW
+        if body is not None and len(body) > most:
+            return _too_large(most)
+        if isinstance(caller, Holder) and not self._keeper.counts(caller):
+            return _UNAUTHORIZED  # it ended while the body came
+        return body
 
     def _is_page(self, scope: Scope) -> bool:
         return scope["path"] in self._pages and scope["method"] in READING
@@ -272,7 +305,8 @@ class Access:
 
     def _judge_host(self, scope: Scope, own_port: int) -> Problem | None:
         raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
-        if not raw_path.startswith(b"/"):
+        # Routes end before a line feed: what is behind one would be read here and not there.
+        if not raw_path.startswith(b"/") or _CONTROL.search(scope["path"]):
             return _BAD_TARGET
         values = _values(scope, b"host")
         host = Authority.parse(values[0]) if len(values) == 1 else None
@@ -304,9 +338,9 @@ class Access:
         if not tokens:
             login = await self._login(scope)
             if login is not None:
-                if _is_from_elsewhere(scope, login.csrf):
+                if _is_from_elsewhere(scope, login.page_digest):
                     return _ELSEWHERE
-                caller, scope[CSRF] = login.holder, login.csrf
+                caller = login.holder
         if caller is None:
             is_try = tokens or any(COOKIE in each for each in _values(scope, b"cookie"))
             return await self._pace.failed(scope, _UNAUTHORIZED) if is_try else _UNAUTHORIZED
@@ -328,7 +362,9 @@ class Access:
             for name, _, value in (part.strip().partition("=") for part in header.split(";"))
             if name == COOKIE
         ]
-        return await self._keeper.login(cookies[0]) if len(cookies) == 1 else None
+        # Another port of this machine can plant a second one: that of a login that there is counts.
+        found = [await self._keeper.login(each) for each in cookies[:_MOST_COOKIES]]
+        return next(filter(None, found), None)
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on; what goes on for long ends when its token does."""
@@ -341,20 +377,19 @@ class Access:
             await _refuse(_UNAUTHORIZED, scope, receive, send)
 
 
-def _is_from_elsewhere(scope: Scope, csrf: str) -> bool:
+def _is_from_elsewhere(scope: Scope, page_digest: str) -> bool:
     """Whether a login's request was not made by our own page, as far as can be told.
 
-    A browser says by `Sec-Fetch-Site` which site asks; another port of this machine is the same
-    site to it, and isn't us.
+    The cookie proves nothing: a browser sends it to all ports of this machine, whose servers can
+    send it on. The page's secret does, for it is kept where only pages of our own origin read.
     """
     sites = _values(scope, b"sec-fetch-site")
     if any(site not in {"same-origin", "none"} for site in sites):
         return True
-    if scope["method"] not in CHANGING:
-        return False
-    tokens = _values(scope, b"x-csrf-token")
-    right = len(tokens) == 1 and hmac.compare_digest(tokens[0].encode(), csrf.encode())
-    return not right or not _values(scope, b"origin")
+    secrets = _values(scope, b"x-csrf-token")
+    if len(secrets) != 1 or not hmac.compare_digest(digest(secrets[0]), page_digest):
+        return True
+    return scope["method"] in CHANGING and not _values(scope, b"origin")
 
 
 def _judge_body(scope: Scope) -> Problem | None:
@@ -373,6 +408,10 @@ def _is_welcome(content_type: str, scope: Scope) -> bool:
     if _JSON.fullmatch(content_type) is not None:
         return True
     return scope["path"] in UPLOADS and _FORM.fullmatch(content_type) is not None
+
+
+def _body_seconds(most: int) -> float:
+    return max(_LEAST_BODY_SECONDS, most / _LEAST_BYTES_A_SECOND)
 
 
 def _most(scope: Scope) -> int:

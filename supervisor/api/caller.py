@@ -7,15 +7,12 @@ from starlette.requests import Request
 
 from supervisor.access.holder import Holder, NotAllowed, Scope
 
-__all__ = ["CALLER", "CSRF", "Caller", "Calling", "NotAllowed", "Scope"]
+__all__ = ["CALLER", "Caller", "Calling", "NotAllowed", "Scope"]
 
 Caller = Holder
 
 CALLER: Final = "trustfloor.caller"
 """Where the door leaves the caller in a request's scope."""
-
-CSRF: Final = "trustfloor.csrf"
-"""Where it leaves what the changes of a login send along."""
 
 
 def _the_caller(request: Request) -> Caller:

@@ -59,6 +59,8 @@ async def revoke_grant(grant_id: str, supervisor: Supervisor, caller: Calling) -
     row = await supervisor.grants.find(grant_id)
     if not await _is_seen(row, Visible(supervisor, caller)):
         raise NotFound("no grant has this id", where=grant_id)
+    if row.scope is GrantScope.AGENT:
+        caller.require_whole()
     caller.require(Scope.ADMIN if row.scope is GrantScope.AGENT else Scope.APPROVE)
     return grant_view(await supervisor.grants.revoke(grant_id, caller.name))
 

@@ -7,14 +7,16 @@ from typing import Final
 from fastapi import APIRouter, Request, Response
 
 from supervisor.access.keeper import LOGIN_SECONDS
+from supervisor.access.rows import told_maker
 from supervisor.api.access import COOKIE
-from supervisor.api.caller import CSRF, Caller, Calling, NotAllowed
+from supervisor.api.caller import Caller, Calling, NotAllowed
 from supervisor.api.login_bodies import CodeView, LoginBody, LoginsView, LoginView, MeView
 from supervisor.api.pace import Pace
 from supervisor.api.parts import Supervisor
 from supervisor.api.problems import Problem
 from supervisor.api.refusals import refusals
 from supervisor.errors import NotFound, TrustfloorError
+from supervisor.storage.access import LoginRow
 
 router = APIRouter(tags=["access"])
 
@@ -44,23 +46,22 @@ async def log_in(
         pace: Pace = request.app.state.pace
         problem = await pace.failed(request.scope, Problem.of(_WRONG))
         return problem.response(request.url.path)
-    login, cookie = made
     response.set_cookie(
         COOKIE,
-        cookie,
+        made.cookie,
         max_age=LOGIN_SECONDS,
         path="/",
         httponly=True,
         samesite="strict",
         secure=request.url.scheme == "https",
     )
-    return _me(login.holder, login.csrf)
+    return _me(made.holder, made.page_secret)
 
 
 @router.get("/me")
-async def me(request: Request, caller: Calling) -> MeView:
+async def me(caller: Calling) -> MeView:
     """Who calls, and what they may do."""
-    return _me(caller, request.scope.get(CSRF))
+    return _me(caller)
 
 
 @router.post("/logout", responses=refusals(NotAllowed))
@@ -70,14 +71,14 @@ async def log_out(caller: Calling, response: Response, supervisor: Supervisor) -
         raise NotAllowed("only a login can log out", remedy="revoke a token instead")
     row = await supervisor.keeper.log_out(caller, caller.id)
     response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
-    return LoginView.model_validate(row, from_attributes=True)
+    return _login(row)
 
 
 @router.get("/logins")
 async def list_logins(supervisor: Supervisor) -> LoginsView:
     """The logins that count."""
     rows = supervisor.keeper.logins()
-    return LoginsView(logins=[LoginView.model_validate(row, from_attributes=True) for row in rows])
+    return LoginsView(logins=[_login(row) for row in rows])
 
 
 @router.post("/logins/codes", status_code=HTTPStatus.CREATED)
@@ -91,18 +92,23 @@ async def make_code(caller: Calling, supervisor: Supervisor) -> CodeView:
 async def end_login(login_id: str, caller: Calling, supervisor: Supervisor) -> LoginView:
     """End a login now; its streams end too."""
     row = await supervisor.keeper.log_out(caller, login_id)
-    return LoginView.model_validate(row, from_attributes=True)
+    return _login(row)
 
 
-def _me(caller: Caller, csrf: str | None) -> MeView:
+def _me(caller: Caller, page_secret: str | None = None) -> MeView:
     slugs = caller.workspaces
     return MeView(
         id=caller.id,
         name=caller.name,
         scopes=sorted(caller.scopes),
         workspaces=None if slugs is None else sorted(slugs),
-        csrf_token=csrf,
+        csrf_token=page_secret,
         expires_at=None
         if caller.expires_at is None
         else datetime.fromtimestamp(caller.expires_at, UTC),
     )
+
+
+def _login(row: LoginRow) -> LoginView:
+    view = LoginView.model_validate(row, from_attributes=True)
+    return view.model_copy(update={"token_id": told_maker(row.token_id)})

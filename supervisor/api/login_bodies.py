@@ -17,7 +17,7 @@ class LoginBody(Body):
 
 
 class MeView(View):
-    """Who calls. `csrfToken`: for logins, what changes must send along as `X-CSRF-Token`."""
+    """Who calls. `csrfToken`, told at a login and never again, goes along as `X-CSRF-Token`."""
 
     id: str
     name: str

@@ -67,7 +67,7 @@ class Pace:
 
     def asked(self, caller: Holder) -> Problem | None:
         """Count a request; what to answer if it is one too many."""
-        wait = self._asked.take(caller.id, self._clock())
+        wait = self._asked.take(caller.payer, self._clock())
         return replace(TOO_MANY, retry_after=math.ceil(wait)) if wait else None
 
     async def failed(self, scope: Scope, refusal: Problem) -> Problem:

@@ -117,7 +117,9 @@ async def grant(
     require_seen(supervisor.board, caller, request_id)
     beyond = bool(said.chosen()) or said.pattern is not None
     scope = said.scope or (GrantScope.SESSION if beyond else GrantScope.ONCE)
-    caller.require(Scope.ADMIN if scope is GrantScope.AGENT else Scope.APPROVE)
+    if scope is GrantScope.AGENT:  # it counts in all workspaces
+        caller.require(Scope.ADMIN)
+        caller.require_whole()
     granted = await supervisor.granting.grant(
         request_id,
         Yes(

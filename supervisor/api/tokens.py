@@ -4,6 +4,7 @@ from http import HTTPStatus
 
 from fastapi import APIRouter
 
+from supervisor.access.rows import told_maker
 from supervisor.api.caller import Calling, NotAllowed
 from supervisor.api.login_bodies import MadeTokenView, TokenBody, TokensView, TokenView
 from supervisor.api.parts import Supervisor
@@ -48,7 +49,7 @@ def _view(row: TokenRow) -> TokenView:
         scopes=list(row.scopes),
         workspaces=None if row.workspaces is None else list(row.workspaces),
         created_at=row.created_at,
-        created_by=row.created_by,
+        created_by=told_maker(row.created_by),
         expires_at=row.expires_at,
         revoked_at=row.revoked_at,
     )

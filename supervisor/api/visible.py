@@ -1,5 +1,6 @@
 """What of all sessions a caller may see, where a list or a stream goes over many of them."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
@@ -55,4 +56,12 @@ class _Narrowed:
         return self._records.ended
 
     async def batch(self, wait: float | None = None) -> list[EventRecord]:
-        return await self._visible.of(await self._records.batch(wait))
+        """What is there for the caller; what isn't doesn't show, not even as a sign of life."""
+        loop = asyncio.get_running_loop()
+        deadline = None if wait is None else loop.time() + wait
+        while True:
+            left = None if deadline is None else max(0.0, deadline - loop.time())
+            batch = await self._records.batch(left)
+            shown = await self._visible.of(batch)
+            if shown or self.ended or (not batch and left is not None):
+                return shown

@@ -17,6 +17,7 @@ import typer
 from supervisor.cli.json_out import write_json
 from supervisor.cli.lazy import Whole
 from supervisor.cli.moments import moment_of
+from supervisor.cli.neutral import one_line
 from supervisor.cli.render import Screen
 from supervisor.errors import ConfigurationError
 from supervisor.observability.audit_export import as_table, lines_of_table
@@ -247,7 +248,8 @@ def _line(entry: dict[str, Any]) -> str:
     told = body if isinstance(body, dict) else {"body": body}
     parts = [f"{name}={_short(value)}" for name, value in told.items() if _tells(name, value)]
     whose = f" [session {entry['session_id']}]" if entry.get("session_id") else ""
-    return f"{entry['n']:>6} {str(entry['ts'])[:19]} {entry['kind']:<10}{whose} {' '.join(parts)}"
+    line = f"{entry['n']:>6} {str(entry['ts'])[:19]} {entry['kind']:<10}{whose} {' '.join(parts)}"
+    return one_line(line)
 
 
 def _tells(name: str, value: object) -> bool:

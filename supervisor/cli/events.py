@@ -10,6 +10,7 @@ import typer
 
 from supervisor.cli.answered import DataDir, answered
 from supervisor.cli.client import Client
+from supervisor.cli.neutral import one_line
 from supervisor.cli.render import Screen
 from trustfloor.aio.lasting import AsyncFeed
 from trustfloor.wire import at
@@ -90,7 +91,8 @@ def _line(event: Mapping[str, Any]) -> str:
         if name not in _ENVELOPE | _LEFT_OUT and value not in (None, "", [], {})
     }
     told = " ".join(f"{name}={_short(value)}" for name, value in known.items())
-    return f"{str(event.get('ts'))[:19]} {event.get('session_id')} {event['type']} {told}".rstrip()
+    line = f"{str(event.get('ts'))[:19]} {event.get('session_id')} {event['type']} {told}"
+    return one_line(line).rstrip()
 
 
 def _short(value: object) -> str:

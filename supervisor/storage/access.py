@@ -39,6 +39,7 @@ class LoginRow:
 
     id: str
     digest: str
+    page_digest: str
     token_id: str
     scopes: tuple[str, ...]
     workspaces: tuple[str, ...] | None
@@ -96,7 +97,7 @@ _TOKEN: Final = (
     *("expires_at", "revoked_at"),
 )
 _LOGIN: Final = (
-    *("id", "digest", "token_id", "scopes", "workspaces", "created_at", "used_at"),
+    *("id", "digest", "page_digest", "token_id", "scopes", "workspaces", "created_at", "used_at"),
     *("expires_at", "ended_at"),
 )
 

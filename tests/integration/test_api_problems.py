@@ -37,7 +37,7 @@ async def test_a_route_that_is_none(world: ApiWorld) -> None:
     async with world.client() as client:
         said = problem(await client.get("/api/nowhere"), 404, "not_found")
         assert said["instance"] == "/api/nowhere"
-        problem(await client.get("/"), 404, "not_found")
+        problem(await client.get("/nowhere"), 404, "not_found")
         problem(await client.get("/api/workspaces/"), 404, "not_found")
 
 

@@ -19,7 +19,7 @@ from tests.worlds.server import environment
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[ApiWorld]:
-    async with api_world(tmp_path) as world:
+    async with api_world(tmp_path, approval_seconds=600) as world:  # however busy the machine is
         yield world
 
 
@@ -35,13 +35,15 @@ class Terminal:
     def __init__(self, process: asyncio.subprocess.Process, descriptor: int) -> None:
         self.process = process
         self.descriptor = descriptor
+        self._bytes = b""
         self.whole = ""
         self._from = 0
         self._arrived = asyncio.Event()
 
     def read(self) -> None:
         with contextlib.suppress(OSError):  # the end of it
-            self.whole += os.read(self.descriptor, 65_536).decode()
+            self._bytes += os.read(self.descriptor, 65_536)
+        self.whole = self._bytes.decode(errors="ignore")
         self._arrived.set()
 
     def type(self, keys: str) -> None:
@@ -108,6 +110,9 @@ async def test_what_waits_in_all_sessions_is_asked_about_one_after_another(
         await shown.until("allow this?")
         shown.type("s\n")
         assert (await second).decision == "denied"
+        async with asyncio.timeout(30):
+            while not people.world.turns.aborted:  # after the denial, so that its reason is told
+                await asyncio.sleep(0.01)
         ((aborted, _),) = people.world.turns.aborted
         assert aborted == two.session_id
         await shown.until("? Which?")

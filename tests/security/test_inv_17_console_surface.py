@@ -113,21 +113,21 @@ async def test_no_stream_opens_for_what_does_not_count(world: ApiWorld) -> None:
     _, expired = await keeper.make_token(OWNER, "expired", list(Scope), None, 0.001)
     await asyncio.sleep(0.002)
     async with (
-        browser(world) as (http, _),
+        browser(world) as (http, csrf),
         httpx.AsyncClient(base_url=world.at.url, trust_env=False) as nobody,
     ):
+        page = {"X-CSRF-Token": csrf}
         for path in streams(world, session):
             for secret in ("wrong", revoked, expired):
                 answer = await nobody.get(path, headers={"Authorization": f"Bearer {secret}"})
                 assert answer.status_code == 401, path
                 assert b"event:" not in answer.content
                 assert "access-control-allow-origin" not in answer.headers
-            evil = {"Origin": "https://evil.example"}
-            assert await status(http, "GET", path, headers=evil) == 403
-            site = {"Sec-Fetch-Site": "cross-site"}
-            assert await status(http, "GET", path, headers=site) == 403
+            for evil in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
+                assert await status(http, "GET", path, headers={**page, **evil}) == 403
+            assert await status(http, "GET", path) == 403  # the cookie alone, of another port
             assert await status(nobody, "GET", f"{path}?token={TOKEN}") == 401
-            assert await status(http, "GET", path) == 200  # the control: our own page
+            assert await status(http, "GET", path, headers=page) == 200  # the control: our page
 
 
 async def test_every_stream_ends_soon_after_its_token(world: ApiWorld) -> None:

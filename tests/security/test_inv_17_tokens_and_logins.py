@@ -14,8 +14,8 @@ from typing import Any
 import httpx
 import pytest
 
-from supervisor.access.holder import OWNER, Scope
-from supervisor.access.keeper import Keeper
+from supervisor.access.holder import OWNER, NotAllowed, Scope
+from supervisor.access.keeper import MOST_CODES, MOST_LOGINS, Keeper
 from supervisor.api.access import COOKIE
 from supervisor.api.scopes import DEMANDS
 from supervisor.clock import Instant
@@ -23,6 +23,7 @@ from supervisor.ids import SessionId, new_session_id
 from supervisor.storage.access import AccessStore
 from supervisor.storage.database import Database
 from supervisor.storage.session import SessionCreate
+from supervisor.storage.timestamp import SystemClock
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.api import TOKEN, ApiWorld, api_world, done, text
 
@@ -134,8 +135,10 @@ class TestScopes:
             code = (await http.post("/api/logins/codes", json={})).json()["code"]
             async with client(world, child) as made, client(world) as browser:
                 assert (await made.get("/api/me")).status_code == 200
-                assert (await browser.post("/api/login", json={"code": code})).status_code == 200
-                assert (await browser.get("/api/me")).status_code == 200
+                login = await browser.post("/api/login", json={"code": code})
+                assert login.status_code == 200
+                page = {"X-CSRF-Token": login.json()["csrfToken"]}
+                assert (await browser.get("/api/me", headers=page)).status_code == 200
                 gone = await owner.request("DELETE", f"/api/tokens/{token_id}", json={})
                 assert gone.json()["revokedAt"] is not None
                 for each in (http, made, browser):
@@ -165,12 +168,12 @@ class TestScopes:
             code, _ = await keeper.make_code(OWNER)
             made = await keeper.redeem(code)
             assert made is not None
-            assert await keeper.login(made[1]) is not None
+            assert await keeper.login(made.cookie) is not None
             for _ in range(13):  # used each day: up to its last day
                 now[0] += 11 * 3600
-                assert await keeper.login(made[1]) is not None
+                assert await keeper.login(made.cookie) is not None
             now[0] += 3 * 86_400
-            assert await keeper.login(made[1]) is None
+            assert await keeper.login(made.cookie) is None
 
     async def test_a_restart_forgets_none_and_brings_none_back(self, tmp_path: Path) -> None:
         async def record(*_: object) -> None:
@@ -189,7 +192,9 @@ class TestScopes:
             made = await keeper.redeem(code)
             assert made is not None
         stored = (tmp_path / "access.db").read_bytes()
-        assert not any(each.encode() in stored for each in (kept, revoked, made[1], code))
+        assert not any(
+            each.encode() in stored for each in (kept, revoked, made.cookie, made.page_secret, code)
+        )
         async with Database(tmp_path / "access.db", "access") as db:
             keeper = Keeper("owner", AccessStore(db), record, Clock())
             await keeper.load()
@@ -197,8 +202,133 @@ class TestScopes:
             assert found is not None
             assert found.workspaces == {"a"}
             assert keeper.bearer(revoked) is None
-            assert await keeper.login(made[1]) is not None
+            assert await keeper.login(made.cookie) is not None
             assert await keeper.redeem(code) is None
+
+    async def test_what_descends_from_a_token_ends_with_it_however_it_came_about(
+        self, tmp_path: Path
+    ) -> None:
+        failing: list[str] = []
+
+        async def record(_: str, __: None, ___: None, body: Any) -> None:
+            if failing and body["what"] == "token_revoked":
+                raise OSError(failing.pop())
+
+        async with Database(tmp_path / "access.db", "access") as db:
+            keeper = Keeper("owner", AccessStore(db), record, SystemClock())
+            first, secret = await keeper.make_token(OWNER, "a", list(Scope), None, None)
+            holder = keeper.bearer(secret)
+            assert holder is not None
+            code, _ = await keeper.make_code(holder)
+            login = await keeper.redeem(code)
+            assert login is not None
+            _, child = await keeper.make_token(login.holder, "b", [Scope.CHAT], None, None)
+            code, _ = await keeper.make_code(login.holder)
+            second = await keeper.redeem(code)
+            assert second is not None
+            waiting, _ = await keeper.make_code(second.holder)
+            failing.append("the disk is full")
+            with pytest.raises(OSError, match="full"):
+                await keeper.revoke(OWNER, first.id)
+            assert keeper.bearer(child) is not None, "the control: it was cut off in the middle"
+            await keeper.revoke(OWNER, first.id)
+            assert keeper.bearer(secret) is None
+            assert keeper.bearer(child) is None
+            assert await keeper.login(login.cookie) is None
+            assert await keeper.login(second.cookie) is None
+            assert await keeper.redeem(waiting) is None
+
+    async def test_what_a_login_made_ends_with_it(self, tmp_path: Path) -> None:
+        async def record(*_: object) -> None:
+            pass
+
+        async with Database(tmp_path / "access.db", "access") as db:
+            keeper = Keeper("owner", AccessStore(db), record, SystemClock())
+            code, _ = await keeper.make_code(OWNER)
+            login = await keeper.redeem(code)
+            assert login is not None
+            _, child = await keeper.make_token(login.holder, "b", [Scope.CHAT], None, None)
+            await keeper.log_out(OWNER, login.holder.id)
+            assert keeper.bearer(child) is None
+            with pytest.raises(NotAllowed):
+                await keeper.make_token(login.holder, "c", [Scope.CHAT], None, None)
+
+    async def test_what_was_made_with_an_owners_token_that_was_replaced_has_ended(
+        self, tmp_path: Path
+    ) -> None:
+        async def record(*_: object) -> None:
+            pass
+
+        async with Database(tmp_path / "access.db", "access") as db:
+            keeper = Keeper("owner", AccessStore(db), record, SystemClock())
+            _, secret = await keeper.make_token(OWNER, "a", [Scope.CHAT], None, None)
+            code, _ = await keeper.make_code(OWNER)
+            login = await keeper.redeem(code)
+            assert login is not None
+            for owner, counts in (("owner", True), ("another", False), ("owner", False)):
+                again = Keeper(owner, AccessStore(db), record, SystemClock())
+                await again.load()
+                assert (again.bearer(secret) is not None) == counts
+                assert (await again.login(login.cookie) is not None) == counts
+
+    async def test_logins_and_codes_are_bounded_by_the_token_that_they_come_of(
+        self, tmp_path: Path
+    ) -> None:
+        async def record(*_: object) -> None:
+            pass
+
+        async with Database(tmp_path / "access.db", "access") as db:
+            keeper = Keeper("owner", AccessStore(db), record, SystemClock())
+            _, secret = await keeper.make_token(OWNER, "a", [Scope.CHAT], None, None)
+            maker = keeper.bearer(secret)
+            assert maker is not None
+            owners, _ = await keeper.make_code(OWNER)
+            for _ in range(MOST_LOGINS + 30):
+                code, _ = await keeper.make_code(maker)
+                made = await keeper.redeem(code)
+                assert made is not None
+                assert made.holder.payer == maker.payer
+            assert len(keeper.logins()) == MOST_LOGINS
+            codes = [(await keeper.make_code(maker))[0] for _ in range(MOST_CODES + 1)]
+            assert await keeper.redeem(codes[0]) is None
+            assert await keeper.redeem(owners) is not None, "nobody pushes out another's code"
+
+    async def test_a_body_that_comes_after_its_token_has_ended_changes_nothing(
+        self, world: ApiWorld
+    ) -> None:
+        token_id, secret = await token(world)
+        body = b'{"name": "late", "scopes": ["admin"]}'
+        lines = (
+            "POST /api/tokens HTTP/1.1",
+            f"Host: localhost:{world.at.port}",
+            f"Authorization: Bearer {secret}",
+            "Content-Type: application/json",
+            f"Content-Length: {len(body)}",
+        )
+        for revoked, status in ((False, b" 201 "), (True, b" 401 ")):
+            reader, writer = await asyncio.open_connection("127.0.0.1", world.at.port)
+            writer.write(("\r\n".join(lines) + "\r\n\r\n").encode() + body[:5])
+            await writer.drain()
+            async with client(world, TOKEN) as owner:
+                await owner.get("/api/me")  # the head was read before this was answered
+                if revoked:
+                    await owner.request("DELETE", f"/api/tokens/{token_id}", json={})
+            writer.write(body[5:])
+            await writer.drain()
+            assert status in await reader.readline()
+            writer.close()
+            await writer.wait_closed()
+        assert [row.name for row in world.parts.keeper.tokens()].count("late") == 1
+
+    @pytest.mark.parametrize("tail", ["%0A", "%0a", "%0D", "%00", "%7F"])
+    async def test_no_path_is_one_route_to_the_table_and_another_to_the_router(
+        self, world: ApiWorld, tail: str
+    ) -> None:
+        session = await world.session()
+        async with client(world, TOKEN) as http:
+            for route in DEMANDS:
+                method, path = filled(route, session)
+                assert await asked(http, method, path + tail) == 400, route
 
 
 class TestWorkspaces:
@@ -396,7 +526,7 @@ class TestLogins:
         own = {"Origin": world.at.url, "X-CSRF-Token": csrf}
         async with contextlib.aclosing(browser):
             stolen = f"{COOKIE}={browser.cookies[COOKIE]}"
-            async with client(world, Cookie=stolen) as thief:
+            async with client(world, Cookie=stolen, **{"X-CSRF-Token": csrf}) as thief:
                 async with thief.stream("GET", "/api/events/stream") as stream:
                     heard = stream.aiter_bytes()
                     await anext(heard)
@@ -407,22 +537,23 @@ class TestLogins:
                             pass
                 assert (await thief.get("/api/me")).status_code == 401
 
-    async def test_two_cookies_or_a_wrong_token_beside_one_are_no_login(
+    async def test_a_wrong_token_beside_a_cookie_is_no_login_and_a_planted_one_hinders_none(
         self, world: ApiWorld
     ) -> None:
-        browser, _ = await logged_in(world)
+        browser, csrf = await logged_in(world)
+        page = {"X-CSRF-Token": csrf}
         async with contextlib.aclosing(browser):
             cookie = f"{COOKIE}={browser.cookies[COOKIE]}"
         for headers in (
-            {"Cookie": f"{cookie}; {COOKIE}=x"},
             {"Cookie": cookie, "Authorization": "Bearer wrong"},
             {"Cookie": cookie, "Authorization": "Basic eDp5"},
             {"Cookie": cookie.upper()},
         ):
-            async with client(world, **headers) as http:
+            async with client(world, **page, **headers) as http:
                 assert (await http.get("/api/me")).status_code == 401, headers
-        async with client(world, Cookie=cookie) as http:
-            assert (await http.get("/api/me")).status_code == 200
+        for good in (cookie, f"{COOKIE}=planted; {cookie}", f"{cookie}; {COOKIE}=planted"):
+            async with client(world, Cookie=good, **page) as http:
+                assert (await http.get("/api/me")).status_code == 200
 
 
 async def test_no_secret_of_anybody_is_logged_stored_or_told_again(

@@ -227,6 +227,7 @@ async def api_world(
     heartbeat_seconds: float = 15.0,
     allowed_hosts: str = "box.example",
     rate_per_minute: int = 0,
+    approval_seconds: float = 120.0,
     failed_per_minute: int = 0,
     door: bool = True,
     stalled_seconds: float | None = None,
@@ -267,7 +268,9 @@ async def api_world(
         sessions = SessionStore(db)
         turns = PlayedByTheTest(log, sessions)
         board = Board()
-        approvals = Approvals(lambda turn: _Sink(log, turn), SystemClock(), board=board)
+        approvals = Approvals(
+            lambda turn: _Sink(log, turn), SystemClock(), board=board, timeout_s=approval_seconds
+        )
         grants = GrantBook(GrantStore(db), audit.append, SystemClock())
         parts = Parts(
             settings=settings,

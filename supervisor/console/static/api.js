@@ -17,12 +17,21 @@ export class Problem extends Error {
 /** Says `signed-out` when the supervisor no longer knows who we are. */
 export const session = new EventTarget();
 
-let csrfToken = null;
+const SECRET = "trustfloor.page";
 let clockAhead = 0;
 
-/** The token that requests which change something carry besides the cookie. */
-export function keepCsrfToken(token) {
-  csrfToken = token ?? null;
+/**
+ * What each request carries besides the cookie, which a browser sends to other ports as well. It is
+ * told once, at the login, and kept for pages of this origin alone; null: nobody is logged in.
+ */
+export function keepSecret(secret) {
+  if (secret === null) localStorage.removeItem(SECRET);
+  else localStorage.setItem(SECRET, secret);
+}
+
+/** Whether this page knows a login's secret. */
+export function hasSecret() {
+  return localStorage.getItem(SECRET) !== null;
 }
 
 /** The supervisor's clock, in seconds since the epoch, as far as its answers tell it. */
@@ -43,7 +52,8 @@ export async function send(method, path, { body, query, headers = {}, signal } =
   const changes = method !== "GET";
   const all = { Accept: "application/json", ...headers };
   if (changes) all["Content-Type"] = "application/json";
-  if (changes && csrfToken !== null) all["X-CSRF-Token"] = csrfToken;
+  const secret = localStorage.getItem(SECRET);
+  if (secret !== null) all["X-CSRF-Token"] = secret;
   let answer;
   try {
     answer = await fetch(address(path, query), {
@@ -62,7 +72,7 @@ export async function send(method, path, { body, query, headers = {}, signal } =
   noteClock(answer.headers.get("date"));
   if (answer.ok) return answer;
   const problem = new Problem(answer.status, await document_of(answer));
-  if (answer.status === 401) session.dispatchEvent(new Event("signed-out"));
+  if (answer.status === 401 || problem.code === "csrf") session.dispatchEvent(new Event("signed-out"));
   throw problem;
 }
 

@@ -1,6 +1,6 @@
 // Puts the console together: who is signed in, what there is to go to, and what is shown.
 
-import { keepCsrfToken, get, post, session } from "./api.js";
+import { get, hasSecret, keepSecret, post, session } from "./api.js";
 import { say } from "./announce.js";
 import { fill } from "./dom.js";
 import { drawBar, drawRooms } from "./frame.js";
@@ -25,7 +25,7 @@ async function whoAmI() {
   try {
     return await get("/api/me");
   } catch (error) {
-    if (error.status === 401) return null;
+    if (error.status === 401 || error.code === "csrf") return null;
     throw error;
   }
 }
@@ -47,9 +47,8 @@ function signIn(found) {
   signedIn?.abort();
   signedIn = new AbortController();
   become(found);
-  keepCsrfToken(found.csrfToken);
   document.body.classList.add("in");
-  drawBar({ signOut: found.csrfToken ? async () => (await post("/api/logout"), signOut()) : () => {} });
+  drawBar({ signOut: hasSecret() ? async () => (await post("/api/logout"), signOut()) : () => {} });
   drawRooms();
   listen(signedIn.signal);
   waiting.begin(signedIn.signal);
@@ -62,7 +61,7 @@ function signOut() {
   signedIn?.abort();
   signedIn = null;
   become(null);
-  keepCsrfToken(null);
+  keepSecret(null);
   end();
   document.body.classList.remove("in");
   drawBar({});

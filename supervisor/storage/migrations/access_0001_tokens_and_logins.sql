@@ -15,7 +15,8 @@ CREATE TABLE tokens (
 CREATE TABLE logins (
     id TEXT PRIMARY KEY,
     digest TEXT NOT NULL UNIQUE,
-    token_id TEXT NOT NULL, -- whose code it was: `owner`, or a token's id
+    page_digest TEXT NOT NULL, -- of what its page sends along with the cookie
+    token_id TEXT NOT NULL, -- whose code it was: the owner's, a token's or a login's id
     scopes TEXT NOT NULL,
     workspaces TEXT,
     created_at TEXT NOT NULL,

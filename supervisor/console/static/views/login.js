@@ -1,6 +1,6 @@
 // Log in by a code that the supervisor's own command prints, once.
 
-import { post } from "../api.js";
+import { keepSecret, post } from "../api.js";
 import { fill, h } from "../dom.js";
 import { field, problemBox } from "../ui.js";
 
@@ -15,7 +15,8 @@ export function showLogin(main, done) {
     fill(told);
     go.disabled = true;
     try {
-      await post("/api/login", { code: code.value.trim() });
+      const found = await post("/api/login", { code: code.value.trim() });
+      keepSecret(found.csrfToken);
       fill(main);
       await done();
     } catch (error) {
