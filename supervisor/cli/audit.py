@@ -224,8 +224,10 @@ def _found(part: Path | None, log: Path | None, key: Path | None, anchor: Head |
 
 def _unsigned(report: Report, part: Path | None) -> str | None:
     """What is wrong if our own log can't be held against its key."""
-    if part is not None or report.signed != "unchecked":
+    if part is not None or report.signed == "checked" or not report.entries:
         return None
+    if report.signed == "none":
+        return "nothing in the log is signed, and there is no key: anyone could have written it"
     return "the log is signed, and the key can't be read: only hashes were checked"
 
 

@@ -34,6 +34,9 @@ _TOKEN_SHOWN = "token.shown"  # noqa: S105 - a file's name
 _CLOSING_SECONDS = 3
 """How long connections may take to end once the turns have: their clients must only read on."""
 
+_MOST_CONNECTIONS = 4096
+"""So many requests and connections at once; more are answered 503 before anything is read."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -244,6 +247,7 @@ class _Server(uvicorn.Server):
                 log_config=None,
                 log_level="warning",
                 timeout_graceful_shutdown=_CLOSING_SECONDS,
+                limit_concurrency=_MOST_CONNECTIONS,
             )
         )
 

@@ -263,8 +263,9 @@ def _resume(
             return Head(0, GENESIS), None
         return last.head if last else Head(0, GENESIS), "the head file is missing or can't be read"
     head = recorded.head
-    if key is None and recorded.mac:
-        return _later(last, head), "the key is missing; another was made"
+    if key is None and (recorded.mac or last is not None):
+        older = "" if recorded.mac else ", and nothing is signed: older than keys, or written anew"
+        return _later(last, head), f"the key is missing; another was made{older}"
     if key is not None and not recorded.is_of(key, "head"):
         return _later(last, head), "the head file isn't signed with the key"
     if last is None:
