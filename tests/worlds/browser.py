@@ -15,8 +15,8 @@ from typing import Any
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import (
     Browser,
-    BrowserContext,
     Page,
+    StorageState,
     ViewportSize,
     async_playwright,
     expect,
@@ -106,11 +106,12 @@ class Visitor:
         self, *, signed_in: bool = True, token: str | None = None, **context: Any
     ) -> AsyncIterator[Tab]:
         """A window and a profile of its own; logged in by a code of a token's, or the owner's."""
-        made = await self.browser.new_context(**{"viewport": DESK, **context})
+        state = await self._signed_in(token or self.house.token) if signed_in else None
+        made = await self.browser.new_context(
+            **{"viewport": DESK, "storage_state": state, **context}
+        )
         try:
             await made.add_init_script(_LISTEN)
-            if signed_in:
-                await self._sign_in(made, token or self.house.token)
             tab = Tab(await made.new_page(), self.house)
             await tab.page.goto(f"{self.house.url}/")
             yield tab
@@ -118,15 +119,22 @@ class Visitor:
         finally:
             await made.close()
 
-    async def _sign_in(self, context: BrowserContext, token: str) -> None:
-        """Log in by a code, as the page does; the cookie is the browser's own then."""
+    async def _signed_in(self, token: str) -> StorageState:
+        """What a browser holds once its page has logged in by a code."""
         url = f"{self.house.url}/api"
         holder = {"Authorization": f"Bearer {token}"}
-        made = await context.request.post(f"{url}/logins/codes", data={}, headers=holder)
-        assert made.ok, await made.text()
-        code = (await made.json())["code"]
-        answer = await context.request.post(f"{url}/login", data={"code": code})
-        assert answer.ok, await answer.text()
+        context = await self.browser.new_context()
+        try:
+            made = await context.request.post(f"{url}/logins/codes", data={}, headers=holder)
+            assert made.ok, await made.text()
+            code = (await made.json())["code"]
+            answer = await context.request.post(f"{url}/login", data={"code": code})
+            assert answer.ok, await answer.text()
+            state = await context.storage_state()
+            kept: Any = {"name": "trustfloor.page", "value": (await answer.json())["csrfToken"]}
+            return {**state, "origins": [{"origin": self.house.url, "localStorage": [kept]}]}
+        finally:
+            await context.close()
 
 
 @asynccontextmanager
