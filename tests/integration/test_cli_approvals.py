@@ -57,6 +57,15 @@ class Terminal:
                 await self._arrived.wait()
         self._from = at + len(words)
 
+    async def until_all(self, *words: str) -> None:
+        """The same for several, in whatever order: answers come beside what is asked next."""
+        begin, end = self._from, self._from
+        for each in words:
+            self._from = begin
+            await self.until(each)
+            end = max(end, self._from)
+        self._from = end
+
 
 @contextlib.asynccontextmanager
 async def terminal(world: ApiWorld, *words: str) -> AsyncIterator[Terminal]:
@@ -103,11 +112,13 @@ async def test_what_waits_in_all_sessions_is_asked_about_one_after_another(
         await shown.until("echo first")
         await shown.until("allow this?")
         shown.type("y\n")
-        await shown.until("permission: granted")
         assert (await first).decision == "granted"
-        await shown.until("workspace garden · agents/writer.md")
-        await shown.until("helper (a1): Bash needs your permission")
-        await shown.until("allow this?")
+        await shown.until_all(
+            "permission: granted",
+            "workspace garden · agents/writer.md",
+            "helper (a1): Bash needs your permission",
+            "allow this?",
+        )
         shown.type("s\n")
         assert (await second).decision == "denied"
         async with asyncio.timeout(30):
