@@ -71,7 +71,7 @@ def scene(state: str, level: TrustLevel) -> tuple[str, Callable[[Told], bool]]:
     }
     command = "sleep 600" if level is TrustLevel.VAULT else CHILDREN
     scenes = {
-        "starting": (step("Hello."), is_a("session")),
+        "starting": (step("slow", delay_s=600.0), is_a("session")),
         "waiting": (step("slow", delay_s=600.0), is_a("user_message")),  # for the first word
         "thinking": (step("word " * 20, thinking="hm " * 20, **drawn_out), is_a("thinking")),
         "speaking": (step("word " * 20, **drawn_out), is_a("text")),
