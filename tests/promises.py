@@ -55,7 +55,11 @@ INVARIANTS: Final = (
     Promise(
         "INV-05",
         "A sandbox has no network but loopback.",
-        ("security/test_inv_05_no_network.py", "security/test_inv_05_no_queues.py"),
+        (
+            "security/test_inv_05_no_network.py",
+            "security/test_inv_05_no_queues.py",
+            "security/test_inv_05_the_egress.py",
+        ),
     ),
     Promise(
         "INV-06",
@@ -314,6 +318,7 @@ FIELD_REPORTS: Final = (
         (
             "integration/test_mcp.py",
             "integration/test_mcp_turns.py",
+            "integration/test_mcp_relay.py",
             "security/test_inv_06_mcp_secrets.py",
             "security/test_inv_10_steering_in_the_cage.py",
         ),

@@ -114,13 +114,21 @@ async def delete_server(
     await _record(supervisor, caller, "removed", name)
 
 
-@router.post("/{name}/allow", responses=refusals(NotAllowed, NotFound, ConfigurationError))
+@router.post(
+    "/{name}/allow",
+    responses=refusals(NotAllowed, NotFound, ChangedMeanwhile, ConfigurationError),
+)
 async def allow_server(
-    name: str, body: AllowBody, caller: Calling, supervisor: Supervisor
+    name: str,
+    body: AllowBody,
+    caller: Calling,
+    supervisor: Supervisor,
+    if_match: IfMatch = None,
 ) -> McpServerView:
     """Let turns use a server as it is now: one that was put into a file by hand, or changed there.
 
-    With `sandboxed` it runs in sandboxes too; without, not (any more).
+    With `sandboxed` sandboxes use it too; without, not (any more). With `If-Match`, 412 if
+    `.mcp.json` isn't any more what was looked at.
     """
     caller.require(Scope.ADMIN)
     wanted = None
@@ -130,7 +138,9 @@ async def allow_server(
     what = "allowed in sandboxes" if body.sandboxed else "allowed"
     await _record(supervisor, caller, what, name)
     allow = supervisor.mcp.allow
-    return _view(await asyncio.to_thread(allow, name, wanted, sandboxed=body.sandboxed))
+    tag = _tag(if_match)
+    listed = await asyncio.to_thread(allow, name, wanted, sandboxed=body.sandboxed, expected=tag)
+    return _view(listed)
 
 
 @router.post("/{name}/test", responses=refusals(NotAllowed, NotFound))

@@ -15,6 +15,7 @@ from supervisor.cli.json_out import write_json
 from supervisor.cli.lazy import Whole
 from supervisor.cli.render import Screen
 from supervisor.errors import TrustfloorError
+from supervisor.policy.mcp_names import tool_name
 
 mcp = typer.Typer(cls=Whole, add_completion=False, rich_markup_mode=None)
 
@@ -107,7 +108,7 @@ def allow(
     name: Name,
     *,
     sandboxed: Annotated[
-        bool, typer.Option("--sandboxed", help="In sandboxes too, where its program must be.")
+        bool, typer.Option("--sandboxed", help="In sandboxes too: inside, or by its URL.")
     ] = False,
     agent: Annotated[
         str | None, typer.Option(help="The agent whose file describes the server.")
@@ -142,7 +143,7 @@ def try_out(
     about = " ".join(filter(None, (found["serverName"], found["serverVersion"])))
     screen.line(f"{name} answers: {about or 'no name'}, {found['seconds']:.1f} s")
     for each in found["tools"]:
-        screen.line(f"  mcp__{name}__{each['name']}")
+        screen.line(f"  {tool_name(name, each['name'])}")
         if each["description"]:
             screen.line(f"      {each['description']}", "dim")
     if found["more"]:

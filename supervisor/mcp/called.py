@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from http import HTTPStatus
+from ipaddress import ip_address
 from typing import Any, Final
 from urllib.parse import urljoin, urlsplit
 
@@ -51,6 +52,12 @@ class HttpServer:
                         return
             elif response.status_code != HTTPStatus.ACCEPTED:
                 self._take(await _body(response, self._budget))
+
+    def again(self) -> "HttpServer":
+        """The same session, for one more request beside others."""
+        beside = HttpServer(self._client, self._url)
+        beside._headers = self._headers
+        return beside
 
     async def receive(self) -> Mapping[str, Any]:
         """The next message that came back."""
@@ -164,6 +171,7 @@ async def _opened(
 ) -> AsyncIterator[httpx.Response]:
     try:
         async with client.stream(method, url, **request) as response:
+            _require_fair_address(response, url)
             if response.is_redirect:
                 raise ServerFailed(f"it answers with a redirect (HTTP {response.status_code})")
             if response.is_error:
@@ -176,6 +184,18 @@ async def _opened(
     except httpx.HTTPError as error:
         told = plain(str(error), _LONGEST_SAID) or type(error).__name__
         raise ServerFailed(f"it can't be reached: {told}") from None
+
+
+def _require_fair_address(response: httpx.Response, url: str) -> None:
+    """What answers from a link-local address by a name is a machine's metadata, not a server."""
+    stream = response.extensions.get("network_stream")
+    address = stream.get_extra_info("server_addr") if stream is not None else None
+    if not address:
+        return
+    found = ip_address(str(address[0]).partition("%")[0])
+    found = getattr(found, "ipv4_mapped", None) or found
+    if found.is_link_local and urlsplit(url).hostname != str(found):
+        raise ServerFailed(f"its name leads to {found}, an address of the machine's own metadata")
 
 
 async def _pieces(response: httpx.Response, budget: _Budget) -> AsyncIterator[bytes]:

@@ -4,12 +4,15 @@ Pure: what is configured, wanted and allowed is known by then.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from supervisor.errors import InvalidRequest
+from supervisor.mcp.hidden import SHORTEST_SECRET, literals
 from supervisor.mcp.server_entry import ServerEntry, read_entry
+from supervisor.policy.mcp_names import spelled
 from supervisor.trust.levels import TrustLevel
 
 LEFT_OUT: Final = "mcp_server_left_out"
@@ -44,13 +47,34 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class Far:
+    """A server that the supervisor calls. `given` is its entry with all values in it.
+
+    `secrets` are those of the values that nobody else may see.
+    """
+
+    given: Mapping[str, Any] = field(repr=False)
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port: what of its URL may be told."""
+        parts = urlsplit(self.given["url"])
+        host = parts.hostname or ""
+        bracketed = f"[{host}]" if ":" in host else host
+        return f"{parts.scheme}://{bracketed}" + (f":{parts.port}" if parts.port else "")
+
+
+@dataclass(frozen=True, slots=True)
 class TurnServers:
     """A turn's servers as the agent's program is given them, and why others are left out.
 
-    `config` holds secrets; None: there are no servers.
+    `config` holds secrets; None: there are no servers. `far` are those in it that the supervisor
+    calls in the agent's stead.
     """
 
     config: str | None = field(default=None, repr=False)
+    far: Mapping[str, Far] = field(default_factory=dict, repr=False)
     names: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -80,16 +104,21 @@ def choose(
     `confined`: whether a process at `vault` is in a cage on this machine.
     """
     servers: dict[str, Any] = {}
+    far: dict[str, Far] = {}
     warnings: list[str] = []
     not_there: list[str] = []
     for each in candidates:
         if level is TrustLevel.SANDBOXED and each.allowed and not each.in_sandboxes:
             not_there.append(each.name)
             continue
-        reason = _against(each, level, confined=confined)
+        reason = _against(each, level, confined=confined) or _confused(each, servers)
         if reason is None and each.entry is not None:
             try:
-                servers[each.name] = each.entry.given(values)
+                given = each.entry.given(values)
+                if level is TrustLevel.SANDBOXED and each.entry.transport != "stdio":
+                    far[each.name] = Far(given, _secrets(each.entry, given, values))
+                    given = {"type": "sdk", "name": each.name}
+                servers[each.name] = given
             except InvalidRequest as error:
                 reason = f"{error.message}; {error.remedy}"
         if reason is not None:
@@ -100,7 +129,7 @@ def choose(
             "trustfloor mcp allow NAME --sandboxed"
         )
     config = json.dumps({"mcpServers": servers}, ensure_ascii=False) if servers else None
-    return TurnServers(config, tuple(servers), tuple(warnings))
+    return TurnServers(config, far, tuple(servers), tuple(warnings))
 
 
 def _against(each: Candidate, level: TrustLevel, *, confined: bool) -> str | None:
@@ -114,8 +143,21 @@ def _against(each: Candidate, level: TrustLevel, *, confined: bool) -> str | Non
             f"trustfloor mcp allow {each.name}{of}"
         )
     local = each.entry.transport == "stdio"
-    if level is TrustLevel.SANDBOXED and not local:
-        return "a sandbox has no network; use one of the type stdio, or another trust level"
     if level is TrustLevel.VAULT and local and not confined:
         return "this machine has no cage to run it in (trustfloor doctor)"
     return None
+
+
+def _confused(each: Candidate, others: Iterable[str]) -> str | None:
+    """A call is known by its tool's name alone, so that must say which server it is for."""
+    like = next((name for name in others if spelled(name) == spelled(each.name)), None)
+    return None if like is None else f"its tools can't be told from those of {like}; rename it"
+
+
+def _secrets(
+    entry: ServerEntry, given: Mapping[str, Any], values: Mapping[str, str]
+) -> frozenset[str]:
+    """What the server might repeat and the sandbox may not see: values, headers, literals."""
+    texts = [*given["headers"].values(), *(values.get(name, "") for name in entry.references)]
+    words = [word for text in texts for word in (text, *text.split())]
+    return frozenset(each for each in (*words, *literals(entry)) if len(each) >= SHORTEST_SECRET)

@@ -58,11 +58,11 @@ class Introduced:
     more: bool = False
 
 
-async def introduced(peer: Peer) -> Introduced:
-    """Greet a server and ask for its tools. Raises ServerFailed."""
-    hello = await _asked(
+async def greeted(peer: Peer) -> Mapping[str, Any]:
+    """Greet a server; what it says of itself, as it says it. Raises ServerFailed."""
+    hello = await asked(
         peer,
-        1,
+        0,
         "initialize",
         {
             "protocolVersion": VERSION,
@@ -70,9 +70,15 @@ async def introduced(peer: Peer) -> Introduced:
             "clientInfo": {"name": "trustfloor", "version": "1"},
         },
     )
-    protocol = plain(hello.get("protocolVersion"), LONGEST_NAME)
-    peer.agreed(protocol)
+    peer.agreed(plain(hello.get("protocolVersion"), LONGEST_NAME))
     await peer.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    return hello
+
+
+async def introduced(peer: Peer) -> Introduced:
+    """Greet a server and ask for its tools. Raises ServerFailed."""
+    hello = await greeted(peer)
+    protocol = plain(hello.get("protocolVersion"), LONGEST_NAME)
     about = hello.get("serverInfo")
     about = about if isinstance(about, Mapping) else {}
     can = hello.get("capabilities")
@@ -82,8 +88,8 @@ async def introduced(peer: Peer) -> Introduced:
     for page in range(MOST_PAGES):
         if not more or len(tools) >= MOST_TOOLS:
             break
-        asked = {} if cursor is None else {"cursor": cursor}
-        answer = await _asked(peer, 2 + page, "tools/list", asked)
+        params = {} if cursor is None else {"cursor": cursor}
+        answer = await asked(peer, 1 + page, "tools/list", params)
         tools += _tools(answer)
         after = answer.get("nextCursor")
         more = isinstance(after, str) and after != cursor
@@ -121,10 +127,13 @@ def _tools(answer: Mapping[str, Any]) -> list[Tool]:
     ]
 
 
-async def _asked(
+async def asked(
     peer: Peer, number: int, method: str, params: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """The result of one request; what else the server says meanwhile is passed over."""
+    """The result of one request; what else the server says meanwhile is passed over.
+
+    Raises ServerFailed.
+    """
     await peer.send({"jsonrpc": "2.0", "id": number, "method": method, "params": dict(params)})
     for _ in range(MOST_MESSAGES):
         said = await peer.receive()

@@ -76,6 +76,15 @@ class _Content:
         return before.count("\n") + 1, at - (before.rfind("\n") + 1) + 1
 
 
+def changed_meanwhile() -> ChangedMeanwhile:
+    """The file isn't the one any more that the caller has read."""
+    return ChangedMeanwhile(
+        f"{FILE} was changed meanwhile",
+        where="If-Match",
+        remedy="read it again, and send the change once more",
+    )
+
+
 class McpFile:
     """The file of one vault. All of it blocks; safe to call from several threads."""
 
@@ -149,11 +158,7 @@ class McpFile:
             for _ in range(_TRIES):
                 content = self._content()
                 if expected is not None and expected != content.tag:
-                    raise ChangedMeanwhile(
-                        f"{FILE} was changed meanwhile",
-                        where="If-Match",
-                        remedy="read it again, and send the change once more",
-                    )
+                    raise changed_meanwhile()
                 try:
                     holder = _servers(content.text)
                 except NotJson as error:

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from supervisor.errors import InvalidRequest
 from supervisor.mcp.transports import Transport
 from supervisor.policy.document import nearest
+from supervisor.policy.mcp_names import is_plain
 
 LONGEST_TEXT: Final = 8_192
 """Characters of any text in an entry."""
@@ -22,7 +23,6 @@ _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
 _LINES: Final = re.compile("[\r\n]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 REFERENCE: Final = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<rest>:-[^}]*)?\}")
-"""`${NAME}`, or `${NAME:-else}` with a value for where it isn't set."""
 """`${NAME}`, or `${NAME:-else}` with a value for where it isn't set."""
 _SPELLINGS: Final[Mapping[str, Transport]] = {
     "stdio": "stdio", "sse": "sse", "http": "http", "streamable-http": "http",
@@ -85,11 +85,12 @@ class ServerEntry:
 
 def read_entry(name: str, plain: object) -> ServerEntry:
     """Check one entry of a configuration. Raises InvalidRequest with the field."""
-    if _NAME.match(name) is None or "__" in name:
+    if _NAME.match(name) is None or not is_plain(name):
         raise InvalidRequest(
             f"{name!r} can't be a server's name",
             where="name",
-            remedy="use at most 64 letters, digits and . _ -, and no double underscore",
+            remedy="use at most 64 letters, digits and . _ -, with no two of . _ side by side, and"
+            " none at the end",
         )
     if not isinstance(plain, Mapping):
         raise InvalidRequest("a server is a JSON object", where=name)

@@ -16,7 +16,7 @@ from supervisor.mcp.chosen import (
     choose,
     own_candidates,
 )
-from supervisor.mcp.file import FILE, Configured, McpFile
+from supervisor.mcp.file import FILE, Configured, McpFile, changed_meanwhile
 from supervisor.mcp.hidden import literals
 from supervisor.mcp.server_entry import ServerEntry
 from supervisor.observability.logs import fields
@@ -71,7 +71,12 @@ class McpServers:
 
     def get(self, name: str) -> Listed:
         """One server. Raises NotFound; InvalidRequest for one with a mistake."""
+        return self._found(name, None)
+
+    def _found(self, name: str, expected: str | None) -> Listed:
         found = self._read()
+        if expected is not None and expected != found.tag:
+            raise changed_meanwhile()
         entry = found.find(name)
         if entry is not None:
             return Listed(entry, self._allowed.of(entry))
@@ -103,16 +108,20 @@ class McpServers:
         self._allowed.forget(name)
         logger.info("MCP server removed", extra=fields(server=name))
 
-    def allow(self, name: str, wanted: Wanted | None = None, *, sandboxed: bool = False) -> Listed:
+    def allow(
+        self,
+        name: str,
+        wanted: Wanted | None = None,
+        *,
+        sandboxed: bool = False,
+        expected: str | None = None,
+    ) -> Listed:
         """Allow a server as it is now; of the vault's, or one that an agent's file describes.
 
-        Raises NotFound, InvalidRequest.
+        `expected`: the tag that the vault's file must have. Raises NotFound, InvalidRequest,
+        ChangedMeanwhile.
         """
-        entry = self.get(name).entry if wanted is None else self._own(name, wanted)
-        if sandboxed and entry.transport != "stdio":
-            raise InvalidRequest(
-                "a sandbox has no network, so it reaches no server by a URL", where="sandboxed"
-            )
+        entry = self._found(name, expected).entry if wanted is None else self._own(name, wanted)
         agent = None if wanted is None else wanted.agent
         logger.info("MCP server allowed", extra=fields(server=name))
         return Listed(entry, self._allowed.allow(entry, agent, sandboxed=sandboxed))

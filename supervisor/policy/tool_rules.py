@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from supervisor.policy.hosts import host_matches
+from supervisor.policy.mcp_names import prefix_of, spelled
 from supervisor.policy.web import read_address
 from supervisor.trust.levels import TrustLevel
 
@@ -55,8 +56,11 @@ class ToolRule:
 
 
 def _names(pattern: str, tool: str) -> bool:
-    return tool.startswith(pattern[:-1]) if pattern.endswith("*") else tool == pattern
+    head = pattern.removesuffix("*")
+    # Of a server's tool, a person writes the name that the server gives it.
+    said = spelled(head) if head.startswith("mcp__") else head
+    return tool.startswith(said) if head != pattern else tool == said
 
 
 def _serves(server: str, tool: str) -> bool:
-    return tool.startswith(f"mcp__{server}__")
+    return tool.startswith(prefix_of(server))

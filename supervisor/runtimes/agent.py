@@ -31,7 +31,14 @@ from supervisor.errors import AgentProcessFailed, TurnFailed
 from supervisor.events.schema import RuntimeEvent, Spending, WarningEvent
 from supervisor.gateway.door import Door
 from supervisor.policy.call import Allow, Deny
-from supervisor.runtimes.contract import Channel, Receipt, RunPlan, RunResult, ToolGate
+from supervisor.runtimes.contract import (
+    Channel,
+    FarServers,
+    Receipt,
+    RunPlan,
+    RunResult,
+    ToolGate,
+)
 from supervisor.runtimes.transcript import TranscriptFile
 from supervisor.runtimes.translate import MODEL_RETRY
 from supervisor.runtimes.transport import ChannelTransport
@@ -245,11 +252,27 @@ async def open_agent(plan: RunPlan, caged: Caged, gate: ToolGate) -> AsyncIterat
     """
     transport = ChannelTransport(
         caged.channel,
-        Wire(plan.session_id, str(caged.places.projects)),
+        Wire(
+            plan.session_id,
+            str(caged.places.projects),
+            frozenset() if plan.far is None else plan.far.names,
+        ),
         TranscriptFile(Path(plan.vault), plan.transcript),
         plan.honeytokens,
+        plan.far,
     )
-    client = ClaudeSDKClient(_options(caged.places, gate), transport=transport)
+    async with (
+        contextlib.nullcontext() if plan.far is None else plan.far.open(),
+        _connected(_options(caged.places, gate, plan.far), transport) as client,
+    ):
+        yield AgentRun(client, transport, caged)
+
+
+@asynccontextmanager
+async def _connected(
+    options: ClaudeAgentOptions, transport: ChannelTransport
+) -> AsyncIterator[ClaudeSDKClient]:
+    client = ClaudeSDKClient(options, transport=transport)
     try:
         async with asyncio.timeout(_CONNECT_SECONDS):
             await client.connect()
@@ -263,7 +286,7 @@ async def open_agent(plan: RunPlan, caged: Caged, gate: ToolGate) -> AsyncIterat
             f"the agent process did not start: {error}", remedy="run: trustfloor doctor"
         ) from error
     try:
-        yield AgentRun(client, transport, caged)
+        yield client
     finally:
         with contextlib.suppress(ClaudeSDKError, TurnFailed, TimeoutError, OSError):
             async with asyncio.timeout(_DISCONNECT_SECONDS):
@@ -275,7 +298,7 @@ def _cause(transport: ChannelTransport) -> TurnFailed | None:
     return failures[0] if failures else None
 
 
-def _options(places: Places, gate: ToolGate) -> ClaudeAgentOptions:
+def _options(places: Places, gate: ToolGate, far: FarServers | None) -> ClaudeAgentOptions:
     async def on_tool(
         hook_input: HookInput, tool_use_id: str | None, _context: HookContext
     ) -> SyncHookJSONOutput:
@@ -287,6 +310,8 @@ def _options(places: Places, gate: ToolGate) -> ClaudeAgentOptions:
             sub_agent(call.get("agent_id"), call.get("agent_type")),
             call.get("cwd"),
         )
+        if far is not None and isinstance(verdict, Allow):
+            far.permit(call["tool_name"], _input_of(verdict, call["tool_input"]))
         return _hook_answer(verdict, call["tool_input"])
 
     async def refuse(
@@ -314,16 +339,21 @@ def sub_agent(agent_id: str | None, kind: str | None) -> str | None:
     return f"{kind[:_LONGEST_KIND]} ({agent_id[:_LONGEST_KIND]})"
 
 
+def _input_of(verdict: Allow, shown: Mapping[str, Any]) -> dict[str, Any]:
+    """What runs: what was decided on, or what a person made of it."""
+    return dict(shown if verdict.input is None else verdict.input)
+
+
 def _hook_answer(verdict: Allow | Deny, shown: Mapping[str, Any]) -> SyncHookJSONOutput:
     match verdict:
-        case Allow(_, reason, replaced):
+        case Allow(_, reason):
             # The input goes back with the answer: what was decided on is what runs.
             return {
                 "hookSpecificOutput": {
                     "hookEventName": "PreToolUse",
                     "permissionDecision": "allow",
                     "permissionDecisionReason": reason,
-                    "updatedInput": dict(shown if replaced is None else replaced),
+                    "updatedInput": _input_of(verdict, shown),
                 }
             }
         case Deny(_, reason):

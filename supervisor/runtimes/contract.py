@@ -30,6 +30,7 @@ class RunPlan:
     supervisor keeps for this session. `resume` says that it holds an earlier conversation.
     `honeytokens` make what stands where denied files are, and know it again; None: nothing does.
     `servers` are the MCP servers as the CLI reads them, JSON with secrets in it; None: none.
+    `far` are those that the supervisor calls in the agent's stead; None: none.
     `network` says whether tools at `vault` share the host's; in a sandbox there is none.
     """
 
@@ -48,6 +49,7 @@ class RunPlan:
     tools: tuple[str, ...] | None = None
     network: bool = True
     servers: str | None = field(default=None, repr=False, compare=False)
+    far: "FarServers | None" = field(default=None, repr=False, compare=False)
     honeytokens: Honeytokens | None = field(default=None, repr=False, compare=False)
 
 
@@ -91,6 +93,39 @@ class ToolGate(Protocol):
 
         `cwd` is where the agent's process stands by now, as it sees it; None: where it began.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FarAnswer:
+    """What goes back to the agent's program (None: nothing), and what a person should know of."""
+
+    reply: Mapping[str, Any] | None
+    trouble: str | None = None
+
+
+class FarServers(Protocol):
+    """MCP servers behind the network, which the supervisor calls in the agent's stead; one turn's.
+
+    The agent's program has no way to them but its own frames, and a call passes only if the gate
+    allowed just that one.
+    """
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What the agent's program calls them."""
+        ...
+
+    def permit(self, tool: str, input: Mapping[str, Any]) -> None:
+        """Let one call pass, once: the gate has allowed it. Other tools' calls are ignored."""
+        ...
+
+    async def answer(self, server: str, message: Mapping[str, Any]) -> FarAnswer:
+        """What becomes of a message of the agent's program. Never raises."""
+        ...
+
+    def open(self) -> AbstractAsyncContextManager[None]:
+        """How long they may be called: leaving the block closes every connection."""
         ...
 
 

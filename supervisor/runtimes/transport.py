@@ -15,11 +15,21 @@ from claude_agent_sdk import Transport
 
 from supervisor.errors import AgentProcessFailed, HoneytokenTripped, TurnFailed
 from supervisor.events.schema import RuntimeEvent, TextEvent, ThinkingEvent, WarningEvent
-from supervisor.runtimes.contract import Channel, RunResult
+from supervisor.runtimes.contract import Channel, FarServers, RunResult
+from supervisor.runtimes.far import FarTalk
 from supervisor.runtimes.honeytokens import Honeytokens, tripped
 from supervisor.runtimes.transcript import TranscriptFile
 from supervisor.runtimes.translate import Translator
-from supervisor.runtimes.wire import Admitted, Content, Control, Mirror, Objection, Wire
+from supervisor.runtimes.wire import (
+    Admitted,
+    Content,
+    Control,
+    FarCancelled,
+    FarMessage,
+    Mirror,
+    Objection,
+    Wire,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -98,8 +108,10 @@ class ChannelTransport(Transport):
         wire: Wire,
         transcript: TranscriptFile,
         honeytokens: Honeytokens | None = None,
+        far: FarServers | None = None,
     ) -> None:
         self._channel = channel
+        self._far = FarTalk(far, self.write, self._warn) if far is not None else None
         self._wire = wire
         self._transcript = transcript
         self._translator = Translator()
@@ -144,6 +156,7 @@ class ChannelTransport(Transport):
                 remedy="send the message again",
             )
         self._ready = False
+        await self._hang_up()
         await self.said.put(cause)
         if cause is not None:
             # Fails what the SDK is waiting for, such as an initialise that will never be answered.
@@ -177,23 +190,38 @@ class ChannelTransport(Transport):
             case Mirror(entries, subagent):
                 await self._keep(entries, subagent)
             case Objection(code, message):
-                await self.said.put(WarningEvent(code=code, message=message))
+                await self._warn(code, message)
+            case FarMessage() | FarCancelled():
+                self._pass_on(admitted)
         return None
+
+    def _pass_on(self, admitted: FarMessage | FarCancelled) -> None:
+        if self._far is None:
+            return
+        match admitted:
+            case FarMessage(request_id, server, message):
+                self._far.begin(request_id, server, message)
+            case FarCancelled(request_id):
+                self._far.cancel(request_id)
+
+    async def _warn(self, code: str, message: str) -> None:
+        await self.said.put(WarningEvent(code=code, message=message))
+
+    async def _hang_up(self) -> None:
+        if self._far is not None:
+            await self._far.close()
 
     async def _keep(self, entries: tuple[dict[str, Any], ...], subagent: str | None) -> None:
         try:
             await self._transcript.append(entries, subagent)
         except OSError as error:
-            await self.said.put(
-                WarningEvent(
-                    code="transcript_not_kept",
-                    message=f"the transcript could not be written: {error.strerror}",
-                )
-            )
+            told = f"the transcript could not be written: {error.strerror}"
+            await self._warn("transcript_not_kept", told)
 
     async def close(self) -> None:
         """Close the input; ending the process is its cage's business."""
         self._ready = False
+        await self._hang_up()
         await self._channel.close_input()
 
     def is_ready(self) -> bool:

@@ -35,6 +35,7 @@ MAX_VALUES: Final = 1024 * 1024
 _CONTENT_TYPES = frozenset({"system", "assistant", "user", "stream_event", "result"})
 _IGNORED_TYPES = frozenset({"keep_alive", "rate_limit_event", "tool_progress", "auth_status"})
 _REQUEST_SUBTYPES = frozenset({"hook_callback", "can_use_tool"})
+_FAR = "mcp_message"
 _SUBAGENT = re.compile(r"subagents/(?:[A-Za-z0-9_-]{1,128}/){0,4}agent-[A-Za-z0-9_-]{1,128}\Z")
 _LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -71,17 +72,38 @@ class Objection:
     message: str
 
 
-Admitted = Control | Content | Mirror | Objection
+@dataclass(frozen=True, slots=True)
+class FarMessage:
+    """A message of the Model Context Protocol to a server that the supervisor calls."""
+
+    request_id: str
+    server: str
+    message: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FarCancelled:
+    """The process doesn't wait for an answer any more."""
+
+    request_id: str
+
+
+Admitted = Control | Content | Mirror | Objection | FarMessage | FarCancelled
 
 
 class Wire:
     """Frames one process's output. Sans I/O: feed it bytes, take what was admitted.
 
-    `projects` is the folder, as the process sees it, under which its transcripts must lie.
+    `projects` is the folder, as the process sees it, under which its transcripts must lie, `far`
+    are the servers that it may send messages to.
     """
 
-    def __init__(self, session_id: SessionId, projects: str) -> None:
+    def __init__(
+        self, session_id: SessionId, projects: str, far: frozenset[str] = frozenset()
+    ) -> None:
         self._session_id = session_id
+        self._far = far
+        self._to_far: set[str] = set()
         self._projects = projects.rstrip("/") + "/"
         self._pending = bytearray()
         self._skipping = False
@@ -108,7 +130,9 @@ class Wire:
         if kind == "control_request":
             self._ours.add(str(frame.get("request_id")))
         elif kind == "control_response":
-            self._theirs.pop(str(frame.get("response", {}).get("request_id")), None)
+            request_id = str(frame.get("response", {}).get("request_id"))
+            self._theirs.pop(request_id, None)
+            self._to_far.discard(request_id)
 
     def feed(self, chunk: bytes) -> Iterator[Admitted]:
         """Take in a piece of output; give what it completed."""
@@ -203,13 +227,17 @@ class Wire:
         request_id = frame.get("request_id")
         if isinstance(request_id, str) and request_id in self._theirs:
             del self._theirs[request_id]
-            yield Control(frame)
+            if request_id in self._to_far:
+                self._to_far.discard(request_id)
+                yield FarCancelled(request_id)
+            else:
+                yield Control(frame)
 
     def _request(self, frame: dict[str, Any], size: int) -> Iterator[Admitted]:
         request, request_id = frame.get("request"), frame.get("request_id")
         if not isinstance(request, dict) or not _is_name(request_id):
             yield from self._object("bad_request", "a control request without its parts")
-        elif str(request.get("subtype")) not in _REQUEST_SUBTYPES:
+        elif not self._is_taken(request):
             yield from self._object("request_not_allowed", "a control request of another kind")
         elif request_id in self._theirs or not self._has_room(size):
             yield from self._object("too_many_requests", "a control request beyond the limit")
@@ -218,7 +246,19 @@ class Wire:
         else:
             self._theirs[request_id] = size
             self._control_bytes += size
-            yield Control(frame)
+            if request["subtype"] == _FAR:
+                self._to_far.add(request_id)
+                yield FarMessage(request_id, request["server_name"], request["message"])
+            else:
+                yield Control(frame)
+
+    def _is_taken(self, request: Mapping[str, Any]) -> bool:
+        """Whether requests of this kind are admitted at all."""
+        subtype = str(request.get("subtype"))
+        if subtype == _FAR:
+            server = request.get("server_name")
+            return isinstance(server, str) and server in self._far
+        return subtype in _REQUEST_SUBTYPES
 
     def _has_room(self, size: int) -> bool:
         return (
@@ -303,6 +343,8 @@ def _too_deep(frame: object) -> bool:
 
 
 def _has_shape(request: Mapping[str, Any]) -> bool:
+    if request.get("subtype") == _FAR:
+        return isinstance(request.get("message"), dict)
     if request.get("subtype") == "can_use_tool":
         return (
             _is_name(request.get("tool_name"))

@@ -20,6 +20,7 @@ from supervisor.events.notices import shutting_down
 from supervisor.events.schema import WarningEvent
 from supervisor.ids import SessionId, new_session_id, new_turn_id
 from supervisor.mcp.chosen import ALL, LEFT_OUT, TurnServers, Wanted
+from supervisor.mcp.relay import Relay
 from supervisor.observability.logs import fields, log_context
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.runtimes.honeytokens import SECRET_BYTES, Honeytokens
@@ -230,6 +231,7 @@ class Conversations:
             terms=_terms(self._house.policy(), trust.effective),
             honeytokens=Honeytokens(secrets.token_bytes(SECRET_BYTES)),
             servers=servers.config,
+            far=self._far(servers, lane),
             scripted=self._house.scripted,
         )
         runtime = self._house.runtimes.get(trust.effective)
@@ -265,6 +267,12 @@ class Conversations:
         if agent is not None:
             wanted = Wanted(agent.mcp_servers, agent.own_servers, agent.path)
         return await asyncio.to_thread(self._house.servers, wanted, level)
+
+    def _far(self, servers: TurnServers, lane: Lane) -> Relay | None:
+        """What calls those servers that the turn's sandbox has no way to."""
+        if not servers.far:
+            return None
+        return Relay(servers.far, lambda kind, body: self._record(kind, lane, body))
 
     def _model(self, message: Message, session: Session, facts: SessionFacts) -> str | None:
         """The message's model, or else the session's, its agent's, the house's."""

@@ -188,6 +188,7 @@ def _launched(plan: TurnPlan) -> dict[str, Any]:
         "cwd": str(plan.run.cwd),
         "network": plan.run.network,
         "servers": plan.run.servers is not None,
+        "far": sorted(plan.run.far.names) if plan.run.far is not None else [],
     }
 
 

@@ -24,7 +24,7 @@ from supervisor.ids import SessionId, TurnId
 from supervisor.policy.deny_list import DenyList
 from supervisor.policy.permissions import Bounds
 from supervisor.prompt.sections import CHARS_PER_TOKEN, INSTRUCTIONS, Sections
-from supervisor.runtimes.contract import RunPlan
+from supervisor.runtimes.contract import FarServers, RunPlan
 from supervisor.runtimes.honeytokens import Honeytokens
 from supervisor.sessions.attachments import Attached
 from supervisor.sessions.memory import Earlier, with_earlier
@@ -192,6 +192,7 @@ def plan_turn(  # noqa: PLR0913  (all that a plan is made of)
     terms: Terms,
     honeytokens: Honeytokens | None = None,
     servers: str | None = None,
+    far: FarServers | None = None,
     scripted: bool = False,
 ) -> TurnPlan:
     """The plan of one turn. Raises InvalidRequest for a message that can't be sent."""
@@ -218,6 +219,7 @@ def plan_turn(  # noqa: PLR0913  (all that a plan is made of)
             tools=_offered(agent),
             network=terms.cage_network,
             servers=servers,
+            far=far,
             honeytokens=honeytokens,
         ),
         trust=trust,

@@ -150,7 +150,21 @@ async def test_what_was_put_into_the_file_by_hand_is_allowed_by_an_admin_as_it_i
     remote = {"type": "http", "url": "https://h/"}
     assert (await client.post("/api/mcp/r", json=remote)).status_code == 201
     said = await client.post("/api/mcp/r/allow", json={"sandboxed": True})
-    assert (said.status_code, said.json()["where"]) == (422, "sandboxed")
+    assert (said.status_code, said.json()["sandboxed"]) == (200, True)
+
+
+async def test_what_was_changed_since_an_admin_looked_at_it_is_not_allowed(
+    client: httpx.AsyncClient, world: ApiWorld
+) -> None:
+    config(world).write_text('{"a": {"command": "x"}}')
+    seen = {"If-Match": (await client.get("/api/mcp")).headers["ETag"]}
+    config(world).write_text('{"a": {"command": "y"}}')
+    said = await client.post("/api/mcp/a/allow", json={}, headers=seen)
+    assert (said.status_code, said.json()["where"]) == (412, "If-Match")
+    assert not (await client.get("/api/mcp/a")).json()["allowed"]
+    seen = {"If-Match": (await client.get("/api/mcp")).headers["ETag"]}
+    said = await client.post("/api/mcp/a/allow", json={}, headers=seen)
+    assert said.json()["allowed"]
 
 
 async def test_a_server_of_an_agents_file_is_allowed_by_its_agent(

@@ -205,6 +205,26 @@ class Agent:
             )
         result()
 
+    def do_call_far(self) -> None:
+        """Talks to an MCP server on its own: greets it, calls a tool that nobody allowed."""
+        server, tool = self.given["server"], self.given["tool"]
+        asked = [
+            ("initialize", {"protocolVersion": "2025-06-18"}),
+            ("tools/list", {}),
+            ("tools/call", {"name": tool, "arguments": {"text": "smuggled"}}),
+        ]
+        frames = self.lines()
+        for number, (method, params) in enumerate(asked):
+            self.far(number, server, method, params)
+            text(json.dumps(next(frames)["response"]["response"]["mcp_response"]))
+        self.far(9, "another", "tools/list", {})
+        result()
+
+    def far(self, number: int, server: str, method: str, params: object) -> None:
+        message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        request = {"subtype": "mcp_message", "server_name": server, "message": message}
+        say(type="control_request", request_id=f"far-{number}", request=request)
+
     def do_hook_flood(self) -> None:
         for number in range(1000):
             self.ask(f"h{number}", "Write", {"file_path": "/tmp/x", "content": str(number)})

@@ -48,7 +48,6 @@ def test_an_allowed_server_is_handed_over_with_its_values(level: TrustLevel) -> 
         (candidate(STDIO, allowed=False), TrustLevel.SANDBOXED, True, "nobody has allowed it"),
         (candidate(STDIO), TrustLevel.SANDBOXED, True, "--sandboxed"),
         (candidate(HTTP), TrustLevel.SANDBOXED, True, "--sandboxed"),
-        (candidate(HTTP, there=True), TrustLevel.SANDBOXED, True, "no network"),
         (candidate(STDIO), TrustLevel.VAULT, False, "no cage"),
         (Candidate("s", None, "a fault"), TrustLevel.FULL, True, "a fault"),
         (candidate({"command": "${GONE}"}), TrustLevel.FULL, True, "GONE"),
@@ -70,6 +69,31 @@ def test_in_a_sandbox_one_warning_names_all_that_are_not_for_it() -> None:
     found = choose((each, each, there), TrustLevel.SANDBOXED, VALUES)
     assert found.names == ("t",)
     assert len(found.warnings) == 1
+
+
+def test_a_sandbox_learns_of_a_server_by_url_its_name_alone() -> None:
+    found = choose((candidate(HTTP, there=True),), TrustLevel.SANDBOXED, VALUES)
+    assert json.loads(found.config or "") == {"mcpServers": {"s": {"type": "sdk", "name": "s"}}}
+    assert found.far["s"].given["url"] == "https://h/value-of-a"
+    assert found.far["s"].origin == "https://h"
+    assert "value-of-a" in found.far["s"].secrets
+    assert "value-of-a" not in repr(found)
+
+
+@pytest.mark.parametrize("level", [TrustLevel.FULL, TrustLevel.VAULT])
+def test_at_other_levels_the_agents_program_calls_it_itself(level: TrustLevel) -> None:
+    assert choose((candidate(HTTP, there=True),), level, VALUES).far == {}
+
+
+@pytest.mark.parametrize("level", list(TrustLevel))
+def test_of_two_servers_that_are_spelled_alike_the_second_is_left_out(level: TrustLevel) -> None:
+    like = [
+        Candidate(name, read_entry(name, HTTP), allowed=True, in_sandboxes=True)
+        for name in ("a.b", "a_b", "a-b")
+    ]
+    found = choose(tuple(like), level, VALUES)
+    assert found.names == ("a.b", "a-b")
+    assert "a_b is left out: its tools can't be told from those of a.b" in found.warnings[0]
 
 
 def test_without_a_cage_a_server_by_url_is_used() -> None:

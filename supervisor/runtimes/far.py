@@ -1,0 +1,68 @@
+"""Answers a CLI's messages to servers behind the network, side by side, over its own frames.
+
+Below `transport.py`, which hands the messages over; the servers themselves are `FarServers`.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+from supervisor.errors import TurnFailed
+from supervisor.runtimes.contract import FarServers
+
+CONNECTION_FAILED: Final = "mcp_connection_failed"
+"""The code of the warning that a turn does without a server that it was to have."""
+
+_NO_ANSWER: Final[Mapping[str, Any]] = {"jsonrpc": "2.0", "result": {}}
+"""What the CLI is sent for a message that asks for no answer."""
+
+
+class FarTalk:
+    """What is under way between one CLI and its far servers. How many at once, the wire bounds."""
+
+    def __init__(
+        self,
+        servers: FarServers,
+        write: Callable[[str], Awaitable[None]],
+        warn: Callable[[str, str], Awaitable[None]],
+    ) -> None:
+        self._servers = servers
+        self._write = write
+        self._warn = warn
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    def begin(self, request_id: str, server: str, message: Mapping[str, Any]) -> None:
+        """Have one message answered."""
+        task = asyncio.create_task(self._answer(request_id, server, message))
+        self._tasks[request_id] = task
+        task.add_done_callback(lambda _: self._tasks.pop(request_id, None))
+
+    def cancel(self, request_id: str) -> None:
+        """Stop what the CLI doesn't wait for any more."""
+        task = self._tasks.get(request_id)
+        if task is not None:
+            task.cancel()
+
+    async def close(self) -> None:
+        """Stop everything; afterwards nothing is written any more."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def _answer(self, request_id: str, server: str, message: Mapping[str, Any]) -> None:
+        answered = await self._servers.answer(server, message)
+        if answered.trouble is not None:
+            await self._warn(CONNECTION_FAILED, answered.trouble)
+        reply = _NO_ANSWER if answered.reply is None else answered.reply
+        response = {
+            "subtype": "success",
+            "request_id": request_id,
+            "response": {"mcp_response": reply},
+        }
+        try:
+            await self._write(json.dumps({"type": "control_response", "response": response}) + "\n")
+        except (TurnFailed, OSError):
+            return  # The process is gone, and the turn learns of it where its output ends.
