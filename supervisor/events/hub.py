@@ -17,10 +17,17 @@ from typing import Final
 from supervisor.ids import SessionId
 from supervisor.storage.event_rows import EventRecord
 
-TAIL_EVENTS: Final = 1024
-TAIL_BYTES: Final = 2 << 20
+TAIL_EVENTS: Final = 256
+TAIL_BYTES: Final = 4 << 20
 """At least one event is kept, however large it is."""
-ALL_TAILS_BYTES: Final = 64 << 20
+ALL_TAILS_BYTES: Final = 32 << 20
+_RECORD_BYTES: Final = 768
+"""What a record takes beside its JSON, as measured: itself, its names, its time."""
+
+
+def weight(record: EventRecord) -> int:
+    """Bytes that a record in a tail takes: its JSON twice, as it is stored and as it is sent."""
+    return 2 * len(record.data) + _RECORD_BYTES
 
 
 class Tail:
@@ -39,11 +46,11 @@ class Tail:
             self.clear()
         record.is_shared = True
         self._records.append(record)
-        self.bytes += len(record.data)
+        self.bytes += weight(record)
         while len(self._records) > 1 and (
             len(self._records) > self._max_events or self.bytes > self._max_bytes
         ):
-            self.bytes -= len(self._records.popleft().data)
+            self.bytes -= weight(self._records.popleft())
         waiting, self._waiting = self._waiting, set()
         for each in waiting:
             if not each.done():

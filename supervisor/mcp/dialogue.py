@@ -16,6 +16,8 @@ MOST_PAGES: Final = 50
 MOST_MESSAGES: Final = 1_000
 """Messages that a server says before it has answered."""
 LONGEST_NAME: Final = 128
+GREETING: Final = 1
+"""The number of the first request; there are servers that take 0 for none."""
 LONGEST_TEXT: Final = 1_000
 
 
@@ -62,7 +64,7 @@ async def greeted(peer: Peer) -> Mapping[str, Any]:
     """Greet a server; what it says of itself, as it says it. Raises ServerFailed."""
     hello = await asked(
         peer,
-        0,
+        GREETING,
         "initialize",
         {
             "protocolVersion": VERSION,
@@ -89,7 +91,7 @@ async def introduced(peer: Peer) -> Introduced:
         if not more or len(tools) >= MOST_TOOLS:
             break
         params = {} if cursor is None else {"cursor": cursor}
-        answer = await asked(peer, 1 + page, "tools/list", params)
+        answer = await asked(peer, GREETING + 1 + page, "tools/list", params)
         tools += _tools(answer)
         after = answer.get("nextCursor")
         more = isinstance(after, str) and after != cursor

@@ -13,7 +13,15 @@ from typing import Any, Final, TypeVar
 from supervisor.events.redact import Redactor
 from supervisor.mcp.called import HttpServer, SseServer, called
 from supervisor.mcp.chosen import Far
-from supervisor.mcp.dialogue import MOST_PAGES, MOST_TOOLS, Peer, ServerFailed, asked, greeted
+from supervisor.mcp.dialogue import (
+    GREETING,
+    MOST_PAGES,
+    MOST_TOOLS,
+    Peer,
+    ServerFailed,
+    asked,
+    greeted,
+)
 
 GREETING_SECONDS: Final = 15.0
 """For connecting and the first words; the agent's program waits 30 s for a server."""
@@ -33,7 +41,7 @@ class FarServer:
         self._far = far
         self._redactor = Redactor(far.secrets)
         self._one_at_a_time = asyncio.Lock()
-        self._numbers = itertools.count(1)
+        self._numbers = itertools.count(GREETING + 1)
         self._open: AsyncExitStack | None = None
         self._peer: HttpServer | SseServer | None = None
         self._about: Mapping[str, Any] = {}

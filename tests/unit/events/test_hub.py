@@ -1,8 +1,10 @@
 import asyncio
+import tracemalloc
 
 import pytest
 
-from supervisor.events.hub import Hub, Reader, Tail
+from supervisor.api.sse import frame
+from supervisor.events.hub import Hub, Reader, Tail, weight
 from supervisor.ids import SessionId, TurnId
 from supervisor.storage.event_rows import EventRecord
 from tests.worlds.storage import OTHER, SESSION
@@ -10,6 +12,10 @@ from tests.worlds.storage import OTHER, SESSION
 
 def record(seq: int, of: SessionId = SESSION, size: int = 10) -> EventRecord:
     return EventRecord(of, TurnId("t"), seq, "text", "", b"x" * size)
+
+
+def weighs(size: int) -> int:
+    return weight(record(1, size=size))
 
 
 def seqs(tail: Tail, after: int) -> list[int] | None:
@@ -31,7 +37,7 @@ def test_readers_share_their_sessions_records_in_order() -> None:
 @pytest.mark.parametrize("readers", [1, 500])
 def test_what_is_held_is_bounded_however_many_stand_still(readers: int) -> None:
     hub = Hub()
-    tail = Tail(max_events=3, max_bytes=100)
+    tail = Tail(max_events=3, max_bytes=3 * weighs(10) + 20)
     standing = [Reader(tail) for _ in range(readers)]
     for seq in range(1, 50):
         tail.put(record(seq))
@@ -41,21 +47,21 @@ def test_what_is_held_is_bounded_however_many_stand_still(readers: int) -> None:
     assert seqs(tail, 48) == [49, 50]
     tail.put(record(51, size=5000))  # one is always kept
     assert seqs(tail, 50) == [51]
-    assert tail.bytes == 5000
+    assert tail.bytes == weighs(5000)
     assert all(reader.tail is tail for reader in standing)
     assert hub.bytes == 0
 
 
 def test_tails_are_bounded_together_and_the_longest_silent_is_given_up() -> None:
-    hub = Hub(max_bytes=100)
+    hub = Hub(max_bytes=weighs(60) + weighs(40))
     with hub.reading(SESSION) as silent, hub.reading(OTHER) as loud:
         hub.publish(record(1, SESSION, size=60))
         hub.publish(record(1, OTHER, size=30))
-        assert hub.bytes == 90
+        assert hub.bytes == weighs(60) + weighs(30)
         hub.publish(record(2, OTHER, size=30))
         assert silent.tail.last is None
         assert seqs(loud.tail, 0) == [1, 2]
-        assert hub.bytes == 60
+        assert hub.bytes == 2 * weighs(30)
         hub.publish(record(2, SESSION))
         assert seqs(silent.tail, 1) == [2]
         assert seqs(silent.tail, 0) is None
@@ -105,3 +111,16 @@ def test_a_session_nobody_reads_leaves_nothing_behind() -> None:
         assert hub.readers(SESSION) == hub.all_readers() == 2
     assert hub.readers(SESSION) == hub.all_readers() == hub.bytes == 0
     assert hub._tails == {}
+
+
+def test_what_a_record_weighs_is_what_it_takes_once_it_was_sent() -> None:
+    many = 3_000
+    for size in (100, 1_000):
+        tracemalloc.start()
+        kept = [record(seq, SessionId(f"s{seq}"), size) for seq in range(many)]
+        for each in kept:
+            each.is_shared = True
+            frame(each)
+        taken = tracemalloc.get_traced_memory()[0] / many
+        tracemalloc.stop()
+        assert 0.4 * taken <= weighs(size) <= 2.5 * taken
