@@ -11,6 +11,7 @@ from supervisor.errors import SessionBusy
 from supervisor.sessions.memory import transcript_for
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.house import KEY, House, a_house, bash, calls, is_a, prompt, step
+from tests.worlds.waiting import A_WHILE
 
 LEVELS = list(TrustLevel)
 
@@ -289,6 +290,6 @@ def _processes(marker: str) -> list[int]:
 
 async def _until(condition: object) -> None:
     assert callable(condition)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(A_WHILE):
         while not condition():
             await asyncio.sleep(0.05)

@@ -11,6 +11,7 @@ from supervisor.gate.policy_files import PolicySource
 from supervisor.readiness import require_allowed_model
 from supervisor.settings import Settings
 from tests.worlds.server import environment
+from tests.worlds.waiting import A_WHILE
 
 SHIPPED = Path(__file__).parents[2] / "policies"
 
@@ -26,7 +27,7 @@ async def run(folder: Path, command: str, model: str) -> tuple[int, str]:
         stderr=asyncio.subprocess.STDOUT,
     )
     try:
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(A_WHILE):
             said, _ = await process.communicate()
     finally:
         if process.returncode is None:

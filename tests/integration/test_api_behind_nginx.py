@@ -13,6 +13,7 @@ from supervisor.api.sse import HEARTBEAT_SECONDS
 from tests.worlds.api import TOKEN, ApiWorld, api_world, done, text
 from tests.worlds.nginx import nginx
 from tests.worlds.strict_sse import Message, StrictParser
+from tests.worlds.waiting import A_WHILE
 
 
 @contextlib.asynccontextmanager
@@ -22,7 +23,7 @@ async def sent_through(port: int, world: ApiWorld) -> AsyncIterator[AsyncIterato
         httpx.AsyncClient(
             base_url=f"http://127.0.0.1:{port}",
             headers={"Authorization": f"Bearer {TOKEN}"},
-            timeout=20,
+            timeout=A_WHILE,
             trust_env=False,
         ) as client,
         client.stream("POST", "/api/chat/stream", json={"message": "go"}) as response,
@@ -37,7 +38,7 @@ async def test_each_delta_arrives_before_the_next_one_is_made(tmp_path: Path) ->
         api_world(tmp_path) as world,
         nginx(tmp_path, world.at.port) as port,
         sent_through(port, world) as pieces,
-        asyncio.timeout(30),
+        asyncio.timeout(A_WHILE),
     ):
         (session,) = world.turns.running
         parser = StrictParser()
@@ -58,7 +59,7 @@ async def test_a_quiet_turn_outlives_the_proxys_patience(tmp_path: Path) -> None
         api_world(tmp_path, heartbeat_seconds=0.25) as world,
         nginx(tmp_path, world.at.port, "proxy_read_timeout 1s;") as port,
         sent_through(port, world) as pieces,
-        asyncio.timeout(60),
+        asyncio.timeout(A_WHILE),
     ):
         (session,) = world.turns.running
         parser = StrictParser()
@@ -73,7 +74,7 @@ async def test_control_without_comments_the_proxy_cuts_the_stream(tmp_path: Path
         api_world(tmp_path, heartbeat_seconds=600) as world,
         nginx(tmp_path, world.at.port, "proxy_read_timeout 1s;") as port,
         sent_through(port, world) as pieces,
-        asyncio.timeout(60),
+        asyncio.timeout(A_WHILE),
     ):
         with pytest.raises(httpx.RemoteProtocolError):
             [piece async for piece in pieces]

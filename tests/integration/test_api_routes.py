@@ -14,6 +14,7 @@ from supervisor.policy.call import ToolCall
 from supervisor.storage.session import SessionCreate
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.api import ApiWorld, api_world
+from tests.worlds.waiting import A_WHILE
 
 
 @pytest.fixture
@@ -205,7 +206,7 @@ class TestPermissions:
         asking = group.create_task(
             world.parts.approvals.ask(turn, self.call(), "rule", "reason", "bash")
         )
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(A_WHILE):
             while not world.parts.approvals.pending(turn.session_id):
                 await asyncio.sleep(0.01)
         return turn.session_id, asking
@@ -263,7 +264,7 @@ async def test_a_question_is_listed_and_answered_with_what_was_offered(world: Ap
     turn = TurnContext(await world.session(), new_turn_id())
     async with world.client() as client, asyncio.TaskGroup() as group:
         asking = group.create_task(world.parts.questions.ask(turn, "toolu_1", asked))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(A_WHILE):
             while not world.parts.questions.pending():
                 await asyncio.sleep(0.01)
         (listed,) = (await client.get("/api/questions")).json()["questions"]
@@ -291,7 +292,7 @@ async def test_a_question_is_declined_at_once_and_the_agent_is_told(
     asked = {"questions": [{"question": "Which?", "options": [{"label": "this"}]}]}
     async with world.client() as client, asyncio.TaskGroup() as group:
         asking = group.create_task(world.parts.questions.ask(turn, "toolu_1", asked))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(A_WHILE):
             while not world.parts.questions.pending():
                 await asyncio.sleep(0.01)
         (listed,) = (await client.get("/api/questions")).json()["questions"]

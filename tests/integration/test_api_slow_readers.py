@@ -16,6 +16,7 @@ from supervisor.events.log import BATCH_BYTES
 from supervisor.ids import SessionId, TurnId
 from tests.worlds.api import TOKEN, ApiWorld, api_world, done, text
 from tests.worlds.strict_sse import Message, StrictParser
+from tests.worlds.waiting import A_WHILE
 
 HIGH_WATER = 64 << 10  # uvicorn's
 MIB = 1 << 20
@@ -41,7 +42,7 @@ async def asked(world: ApiWorld, path: str) -> AsyncIterator[socket.socket]:
         head = f"GET {path} HTTP/1.0\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n\r\n"
         await loop.sock_sendall(raw, head.encode())
         seen = b""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(A_WHILE):
             while b"retry: 1000\n" not in seen:
                 seen += await loop.sock_recv(raw, 1)
         yield raw
@@ -59,7 +60,7 @@ async def read_on(raw: socket.socket) -> list[Message]:
 
 
 async def until_read(world: ApiWorld, readers: int) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(A_WHILE):
         while world.log.hub.all_readers() != readers:
             await asyncio.sleep(0.01)
 
@@ -114,7 +115,7 @@ async def test_who_takes_nothing_for_ever_is_let_go(tmp_path: Path) -> None:
             await until_read(world, 1)
             await say(world, session, MIB, 12)
             await until_read(world, 0)
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(A_WHILE):
                 while world.at.server.server_state.connections:
                     await asyncio.sleep(0.01)
 
@@ -164,7 +165,7 @@ class TestAStop:
                 world.inner.state.closing.announce(5)
                 loop, parser = asyncio.get_running_loop(), StrictParser()
                 told: list[Message] = []
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(A_WHILE):
                     while not any(each.event == "warning" for each in told):
                         told += parser.feed(await loop.sock_recv(raw, 1 << 16))
             warning = next(each for each in told if each.event == "warning")

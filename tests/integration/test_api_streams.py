@@ -14,6 +14,7 @@ import pytest
 from supervisor.ids import SessionId
 from tests.worlds.api import TOKEN, ApiWorld, aborted, api_world, done, failed, text
 from tests.worlds.strict_sse import Message, StrictParser
+from tests.worlds.waiting import A_WHILE
 
 EXOTIC = "x\u2028\u2029\u0085\u000b\u000c\u001c\r\n\r\ndata: fake\n\nevent: done\ndata: {}\n\ny"
 
@@ -36,7 +37,7 @@ class Reader:
 
     async def next(self) -> Message | None:
         """The next message; None at the stream's end."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(A_WHILE):
             while not self._waiting:
                 piece = await anext(self._pieces, None)
                 if piece is None:
@@ -52,7 +53,7 @@ class Reader:
 
     async def comments(self, count: int) -> None:
         """Wait for so many comments; a message before is an error."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(A_WHILE):
             while self.parser.comments < count:
                 assert self.parser.feed(await anext(self._pieces)) == []
 
@@ -82,7 +83,7 @@ def delta(message: Message | None) -> str:
 
 
 async def until_nobody_reads(world: ApiWorld) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(A_WHILE):
         while world.log.hub.all_readers():
             await asyncio.sleep(0.01)
 
@@ -147,7 +148,7 @@ async def test_the_answer_ends_with_its_own_turn_though_the_next_has_begun(
     session = await world.session()
     world.turns.script = [text("1"), done(session, "the first turn's answer")]
     world.turns.next_turn_follows = True
-    async with world.client() as client, asyncio.timeout(20):
+    async with world.client() as client, asyncio.timeout(A_WHILE):
         answer = await client.post(path, json={"message": "go", "sessionId": session})
     assert "the first turn's answer" in answer.text
     assert "of the next turn" not in answer.text
@@ -245,7 +246,7 @@ async def test_a_reader_that_does_not_read_holds_up_nobody_and_misses_nothing(
 
 async def test_head_answers_a_stream_with_its_headers_and_ends(world: ApiWorld) -> None:
     session = await world.session()
-    async with world.client() as client, asyncio.timeout(20):
+    async with world.client() as client, asyncio.timeout(A_WHILE):
         answer = await client.head(f"/api/chat/session/{session}/stream")
         assert answer.status_code == 200
         assert answer.headers["content-type"].startswith("text/event-stream")
@@ -304,7 +305,7 @@ class TestWaitingForTheEnd:
         async with world.client() as client, asyncio.TaskGroup() as group:
             body = {"message": "go", "sessionId": session}
             waiting = group.create_task(client.post("/api/chat", json=body))
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(A_WHILE):
                 while not world.turns.running:
                     await asyncio.sleep(0.01)
             url = f"/api/chat/session/{session}/abort"

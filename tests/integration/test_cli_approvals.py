@@ -1,20 +1,17 @@
 """`trustfloor approvals`: what waits in all sessions, seen and answered at one terminal."""
 
 import asyncio
-import contextlib
 import json
-import os
-import pty
-import sys
 import unicodedata
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from tests.worlds.api import TOKEN, ApiWorld, api_world
+from tests.worlds.api import ApiWorld, api_world
 from tests.worlds.people import People, people_at
-from tests.worlds.server import environment
+from tests.worlds.terminal import terminal
+from tests.worlds.waiting import A_WHILE
 
 
 @pytest.fixture
@@ -27,71 +24,6 @@ async def world(tmp_path: Path) -> AsyncIterator[ApiWorld]:
 async def people(world: ApiWorld) -> AsyncIterator[People]:
     async with people_at(world) as people:
         yield people
-
-
-class Terminal:
-    """A pseudo terminal with `trustfloor approvals` on it."""
-
-    def __init__(self, process: asyncio.subprocess.Process, descriptor: int) -> None:
-        self.process = process
-        self.descriptor = descriptor
-        self._bytes = b""
-        self.whole = ""
-        self._from = 0
-        self._arrived = asyncio.Event()
-
-    def read(self) -> None:
-        with contextlib.suppress(OSError):  # the end of it
-            self._bytes += os.read(self.descriptor, 65_536)
-        self.whole = self._bytes.decode(errors="ignore")
-        self._arrived.set()
-
-    def type(self, keys: str) -> None:
-        os.write(self.descriptor, keys.encode())
-
-    async def until(self, words: str) -> None:
-        """Wait until these words are shown, after what was waited for before."""
-        async with asyncio.timeout(40):
-            while (at := self.whole.find(words, self._from)) < 0:
-                self._arrived.clear()
-                await self._arrived.wait()
-        self._from = at + len(words)
-
-    async def until_all(self, *words: str) -> None:
-        """The same for several, in whatever order: answers come beside what is asked next."""
-        begin, end = self._from, self._from
-        for each in words:
-            self._from = begin
-            await self.until(each)
-            end = max(end, self._from)
-        self._from = end
-
-
-@contextlib.asynccontextmanager
-async def terminal(world: ApiWorld, *words: str) -> AsyncIterator[Terminal]:
-    ours, theirs = pty.openpty()
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "supervisor", "approvals", *words),
-        env=environment(
-            world.parts.settings.vault.parent,
-            {"TRUSTFLOOR_URL": world.at.url, "TRUSTFLOOR_TOKEN": TOKEN, "TERM": "dumb"},
-        ),
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        start_new_session=True,
-    )
-    os.close(theirs)
-    made = Terminal(process, ours)
-    asyncio.get_running_loop().add_reader(ours, made.read)
-    try:
-        yield made
-    finally:
-        asyncio.get_running_loop().remove_reader(ours)
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
-        os.close(ours)
 
 
 async def test_what_waits_in_all_sessions_is_asked_about_one_after_another(
@@ -107,7 +39,7 @@ async def test_what_waits_in_all_sessions_is_asked_about_one_after_another(
     await people.open(3)
     elsewhere = people.ask(one, "echo elsewhere")
     ids = await people.open(4)
-    async with terminal(people.world) as shown, people.world.client() as client:
+    async with terminal(people.world, "approvals") as shown, people.world.client() as client:
         await shown.until(f"session {one.session_id} · workspace default · trust vault")
         await shown.until("echo first")
         await shown.until("allow this?")
@@ -121,7 +53,7 @@ async def test_what_waits_in_all_sessions_is_asked_about_one_after_another(
         )
         shown.type("s\n")
         assert (await second).decision == "denied"
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(A_WHILE):
             while not people.world.turns.aborted:  # after the denial, so that its reason is told
                 await asyncio.sleep(0.01)
         ((aborted, _),) = people.world.turns.aborted
@@ -138,8 +70,7 @@ async def test_what_waits_in_all_sessions_is_asked_about_one_after_another(
         await shown.until("echo later")
         await shown.until("allow this?")
         shown.type("\x04")  # who leaves has refused nothing
-        async with asyncio.timeout(30):
-            assert await shown.process.wait() == 130
+        assert await shown.ended() == 130
         assert not later.done()
 
 
@@ -155,7 +86,7 @@ async def test_no_text_of_an_agent_reaches_the_terminal_as_a_command(people: Peo
     )
     await people.open(2)
     listed = (await command(people.world, "list"))[1]
-    async with terminal(people.world) as shown:
+    async with terminal(people.world, "approvals") as shown:
         await shown.until("allow this?")
         shown.type("y\n")
         await shown.until("a number: ")

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import pty
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -26,6 +25,8 @@ from supervisor.policy.call import ToolCall
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.api import TOKEN, ApiWorld, api_world, done, failed, text
 from tests.worlds.server import environment
+from tests.worlds.terminal import terminal
+from tests.worlds.waiting import A_WHILE
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ class Cli:
     async def until(self, words: str) -> None:
         """Wait until it has printed these words."""
         assert self.process.stdout is not None
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(A_WHILE):
             while words not in self.seen:
                 piece = await self.process.stdout.read(4096)
                 assert piece, self.seen
@@ -54,7 +55,7 @@ class Cli:
     async def end(self) -> int:
         """Wait for its end; the exit status."""
         assert self.process.stdout is not None
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(A_WHILE):
             self.seen += (await self.process.stdout.read()).decode()
             return await self.process.wait()
 
@@ -85,7 +86,7 @@ async def chat(world: ApiWorld, *arguments: str, url: str | None = None) -> Asyn
 
 async def the_turn(world: ApiWorld) -> SessionId:
     """The session of the turn that the CLI has begun."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(A_WHILE):
         while not world.turns.running:
             await asyncio.sleep(0.01)
     (session,) = world.turns.running
@@ -103,7 +104,7 @@ async def ask(world: ApiWorld, session: SessionId) -> Answer:
         as_seen_cwd="/vault",
     )
     turn = TurnContext(session, world.turns.running[session])
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(A_WHILE):
         return await world.parts.approvals.ask(turn, call, "bash", "it deletes", "bash")
 
 
@@ -124,7 +125,7 @@ async def put_questions(
 ) -> Replies:
     """What a gate does with questions of the agent."""
     turn = TurnContext(session, world.turns.running[session])
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(A_WHILE):
         return await world.parts.questions.ask(turn, "toolu_1", {"questions": list(questions)})
 
 
@@ -479,91 +480,37 @@ async def test_a_broken_connection_is_taken_up_again_without_loss_or_repetition(
     assert len(world.turns.asked) == 1
 
 
-class Terminal:
-    """A pseudo-terminal with `trustfloor chat` on its other side."""
-
-    def __init__(self, process: asyncio.subprocess.Process, descriptor: int) -> None:
-        self.process = process
-        self.seen = b""
-        self._descriptor = descriptor
-        self._arrived = asyncio.Event()
-
-    def read(self) -> None:
-        with contextlib.suppress(OSError):  # the other side has closed
-            self.seen += os.read(self._descriptor, 4096)
-        self._arrived.set()
-
-    def type(self, keys: bytes) -> None:
-        os.write(self._descriptor, keys)
-
-    async def until(self, words: bytes) -> None:
-        """Wait until these words are shown, and forget what was shown up to them."""
-        async with asyncio.timeout(30):
-            while words not in self.seen:
-                self._arrived.clear()
-                await self._arrived.wait()
-        self.seen = self.seen.partition(words)[2]
-
-
-@contextlib.asynccontextmanager
-async def terminal(world: ApiWorld) -> AsyncIterator[Terminal]:
-    ours, theirs = pty.openpty()
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "supervisor", "chat"),
-        env=environment(
-            world.parts.settings.vault.parent,
-            {"TRUSTFLOOR_URL": world.at.url, "TRUSTFLOOR_TOKEN": TOKEN, "TERM": "dumb"},
-        ),
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        start_new_session=True,
-    )
-    os.close(theirs)
-    made = Terminal(process, ours)
-    asyncio.get_running_loop().add_reader(ours, made.read)
-    try:
-        yield made
-    finally:
-        asyncio.get_running_loop().remove_reader(ours)
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
-        os.close(ours)
-
-
 async def test_on_a_terminal_it_converses_turn_after_turn(world: ApiWorld) -> None:
-    async with terminal(world) as shown:
+    async with terminal(world, "chat") as shown:
         sessions = []
-        for message in (b"hello", b"again"):
-            await shown.until(b"> ")
-            shown.type(message + b"\n")
+        for message in ("hello", "again"):
+            await shown.until("> ")
+            shown.type(f"{message}\n")
             sessions.append(await the_turn(world))
             await world.turns.say(sessions[-1], done(sessions[-1]))
-            await shown.until(b"done")
-        await shown.until(b"> ")
-        shown.type(b"\x04")
-        async with asyncio.timeout(30):
-            assert await shown.process.wait() == 0
+            await shown.until("done")
+        await shown.until("> ")
+        shown.type("\x04")
+        assert await shown.ended() == 0
     assert [each.message for each in world.turns.asked] == ["hello", "again"]
     assert sessions[0] == sessions[1] == world.turns.asked[1].session_id
 
 
 async def test_on_a_terminal_what_was_typed_ahead_approves_nothing(world: ApiWorld) -> None:
-    async with terminal(world) as shown, asyncio.TaskGroup() as group:
-        await shown.until(b"> ")
-        shown.type(b"hello\n")
+    async with terminal(world, "chat") as shown, asyncio.TaskGroup() as group:
+        await shown.until("> ")
+        shown.type("hello\n")
         session = await the_turn(world)
         await world.turns.say(session, text("thinking it over"))
-        await shown.until(b"thinking it over")
-        shown.type(b"y\n")
-        await shown.until(b"y\r\n")
+        await shown.until("thinking it over")
+        shown.type("y\n")
+        await shown.until("y\r\n")
         asking = group.create_task(ask(world, session))
-        await shown.until(b"allow this?")
-        shown.type(b"n\n\n")
+        await shown.until("allow this?")
+        shown.type("n\n\n")
         assert (await asking).decision == "denied"
         await world.turns.say(session, done(session))
-        await shown.until(b"done")
+        await shown.until("done")
 
 
 class CuttingProxy:

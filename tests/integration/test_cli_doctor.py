@@ -9,6 +9,7 @@ import pytest
 
 from supervisor.cli.doctor import check_api, check_data_dir, check_import
 from tests.worlds.server import environment, supervisor_process
+from tests.worlds.waiting import A_WHILE
 
 
 async def doctor(folder: Path, *arguments: str, **settings: str) -> tuple[int, str]:
@@ -20,7 +21,7 @@ async def doctor(folder: Path, *arguments: str, **settings: str) -> tuple[int, s
         stderr=asyncio.subprocess.STDOUT,
     )
     try:
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(A_WHILE):
             said, _ = await process.communicate()
     finally:
         if process.returncode is None:

@@ -23,6 +23,7 @@ from supervisor.policy.call import ToolCall
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.api import TOKEN, ApiWorld, api_world
 from tests.worlds.grants import asking_about, wary_policy
+from tests.worlds.waiting import A_WHILE
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ async def waiting(world: ApiWorld, session: SessionId) -> AsyncIterator[asyncio.
             TurnContext(session, TurnId("turn_1")), made.asking.call, "r", "why", "read", offer=made
         )
     )
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(A_WHILE):
         while not world.parts.approvals.pending():
             await asyncio.sleep(0.01)
     yield task
@@ -88,7 +89,7 @@ async def command(world: ApiWorld, *arguments: str) -> tuple[int, str]:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(A_WHILE):
         said, _ = await process.communicate()
     return process.returncode or 0, said.decode()
 
@@ -176,7 +177,7 @@ async def test_a_number_where_nothing_is_suggested_is_asked_about_again(world: A
             *("r", "why", "read"),
         )
     )
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(A_WHILE):
         while not world.parts.approvals.pending():
             await asyncio.sleep(0.01)
     shown = await typed(world, "1", "2, 3", "y")

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from tests.worlds.server import Running, environment, supervisor_process
+from tests.worlds.waiting import A_WHILE
 
 SCENARIO = """\
 version: 1
@@ -43,7 +44,7 @@ async def refused(folder: Path, *arguments: str, **settings: str) -> tuple[int, 
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(A_WHILE):
             out, err = await process.communicate()
     finally:
         if process.returncode is None:
@@ -116,7 +117,7 @@ async def test_a_setting_that_there_is_not_is_refused_with_the_nearest(
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
-    out, _ = await asyncio.wait_for(process.communicate(), 60)
+    out, _ = await asyncio.wait_for(process.communicate(), A_WHILE)
     assert process.returncode == 2
     assert b"there is no setting TRUSTFLOOR_FLOR\n" in out
     assert b"did you mean TRUSTFLOOR_FLOOR?" in out
@@ -126,7 +127,7 @@ async def test_the_version_is_told_and_nothing_else() -> None:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "supervisor", "--version"), stdout=asyncio.subprocess.PIPE
     )
-    out, _ = await asyncio.wait_for(process.communicate(), 60)
+    out, _ = await asyncio.wait_for(process.communicate(), A_WHILE)
     assert process.returncode == 0
     assert out.startswith(b"trustfloor ")
     assert len(out.split()) == 2
@@ -300,7 +301,7 @@ class TestAStop:
             writer.write("\r\n".join((*head, "", "")).encode())
             await reader.read(1)
             running.process.send_signal(signal.SIGTERM)
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(A_WHILE):
                 assert await running.process.wait() == 0
             writer.close()
         assert "a connection was cut at the stop" in running.log
@@ -361,7 +362,7 @@ async def a_turn(running: Running, message: str) -> AsyncIterator[Said]:
 
 async def until(said: Said, words: bytes) -> None:
     """Read on until these bytes have come."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(A_WHILE):
         while words not in said.seen:
             piece = await anext(said.pieces, None)
             assert piece is not None, said.seen

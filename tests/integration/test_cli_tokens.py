@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from tests.worlds.server import Running, environment, supervisor_process
+from tests.worlds.waiting import A_WHILE
 
 SCENARIO = """\
 version: 1
@@ -52,7 +53,7 @@ async def command(running: Running, *words: str, ca: bool = True) -> tuple[int, 
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(A_WHILE):
         out, err = await process.communicate()
     assert process.returncode is not None
     return process.returncode, out.decode(), err.decode()

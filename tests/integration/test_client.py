@@ -10,6 +10,7 @@ import pytest
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.house import prompt, step
 from tests.worlds.process_house import ProcessHouse, a_process_house
+from tests.worlds.waiting import A_WHILE
 from trustfloor.client import AsyncClient, Client, Refused, Unreachable
 
 PAGE = Path(__file__).parents[2] / "docs" / "client.md"
@@ -60,7 +61,7 @@ async def test_one_who_follows_all_sessions_hears_of_each(house: ProcessHouse) -
                 if len(heard) == 2:
                     return
 
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(A_WHILE):
             following = asyncio.create_task(follow())
             for words in ("a", "b"):
                 await client.ask(prompt(step(words)), trust_level="full")

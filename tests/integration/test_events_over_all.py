@@ -17,6 +17,7 @@ from supervisor.events.schema import TextEvent, WarningEvent
 from supervisor.ids import SessionId, TurnId, new_session_id, new_turn_id
 from tests.worlds.api import ApiWorld, api_world, done, text
 from tests.worlds.strict_sse import StrictParser
+from tests.worlds.waiting import A_WHILE
 
 
 @pytest.fixture
@@ -91,7 +92,7 @@ async def test_a_follower_hears_every_session_and_goes_on_where_it_was(world: Ap
                     if len(heard) >= wanted:
                         return
 
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(A_WHILE):
             listening = asyncio.create_task(listen(4))
             await ready.wait()
             await played(world, client, "a")

@@ -15,6 +15,7 @@ from supervisor.errors import InvalidRequest
 from supervisor.sessions.message import MAX_MESSAGE_CHARS
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.house import a_house, prompt, step
+from tests.worlds.waiting import A_WHILE
 
 pytestmark = pytest.mark.engine
 
@@ -69,7 +70,7 @@ async def test_a_turn_whose_end_could_not_be_stored_does_not_lock_its_session() 
     async with a_house() as house:
         first = await house.send(prompt(step("ok")), TrustLevel.FULL)
         with closing(sqlite3.connect(house.vault / "Chat" / "sessions.db")) as db:
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(A_WHILE):
                 while states(db) != ["done"]:
                     await asyncio.sleep(0.01)
             db.execute("UPDATE turns SET state = 'running', ended_at = NULL")

@@ -21,6 +21,7 @@ from tests.worlds.house import bash, calls, prompt, step
 from tests.worlds.process_house import ProcessHouse, Told, a_process_house, is_a
 from tests.worlds.server import environment
 from tests.worlds.strict_sse import StrictParser
+from tests.worlds.waiting import A_WHILE
 
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
 
@@ -47,7 +48,7 @@ async def left_with_a_reset(house: ProcessHouse, message: str, seen: str) -> Tol
     writer.write(head.encode() + body)
     parser = StrictParser()
     await reader.readuntil(b"\r\n\r\n")
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(A_WHILE):
         while True:
             size = int((await reader.readuntil(b"\r\n")).strip(), 16)
             piece = (await reader.readexactly(size + 2))[:-2]
@@ -97,7 +98,7 @@ async def test_a_terminal_client_that_is_killed_leaves_its_turn_to_go_on_and_be_
         stdout=asyncio.subprocess.PIPE,
     )
     assert client.stdout is not None
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(A_WHILE):
         seen = b""
         while b"went on" not in seen:  # the command that it is told of, not yet its result
             seen += await client.stdout.read(4096)

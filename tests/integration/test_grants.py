@@ -17,6 +17,7 @@ from tests.worlds.grants import WARY
 from tests.worlds.house import House, a_house, calls, is_a, prompt, step
 from tests.worlds.http import listening
 from tests.worlds.policy_world import SHIPPED
+from tests.worlds.waiting import A_WHILE
 
 pytestmark = pytest.mark.engine
 
@@ -32,7 +33,7 @@ async def wary_house(root: Path) -> AsyncIterator[tuple[House, httpx.AsyncClient
         headers = {"Authorization": f"Bearer {house.parts.token.get_secret_value()}"}
         async with (
             listening(make_api(house.parts)) as at,
-            httpx.AsyncClient(base_url=at.url, headers=headers, timeout=30) as client,
+            httpx.AsyncClient(base_url=at.url, headers=headers, timeout=A_WHILE) as client,
         ):
             yield house, client
 

@@ -12,6 +12,7 @@ import pytest
 
 from supervisor.access.holder import OWNER, Scope
 from tests.worlds.api import TOKEN, ApiWorld, api_world
+from tests.worlds.waiting import A_WHILE
 
 SECRET = "sk-ant-CANARY-of-a-server-0123456789"
 
@@ -25,7 +26,7 @@ async def world(tmp_path: Path) -> AsyncIterator[ApiWorld]:
 @pytest.fixture
 async def client(world: ApiWorld) -> AsyncIterator[httpx.AsyncClient]:
     headers = {"Authorization": f"Bearer {TOKEN}"}
-    async with httpx.AsyncClient(base_url=world.at.url, headers=headers, timeout=60) as client:
+    async with httpx.AsyncClient(base_url=world.at.url, headers=headers, timeout=A_WHILE) as client:
         yield client
 
 

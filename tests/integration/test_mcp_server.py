@@ -19,6 +19,7 @@ from supervisor.access.holder import OWNER, Scope
 from tests.worlds.api import TOKEN, ApiWorld, api_world, done, text
 from tests.worlds.house import bash, prompt, step
 from tests.worlds.process_house import ProcessHouse, a_process_house
+from tests.worlds.waiting import A_WHILE
 
 TOOLS = {"list_sessions", "read_session", "search", "start_session", "send_message"}
 
@@ -57,13 +58,13 @@ async def over_http(url: str) -> AsyncIterator[str]:
     )
     try:
         assert process.stdout is not None
-        line = (await asyncio.wait_for(process.stdout.readline(), 60)).decode()
+        line = (await asyncio.wait_for(process.stdout.readline(), A_WHILE)).decode()
         assert line.startswith("listening "), line
         yield line.split()[1]
     finally:
         with suppress(ProcessLookupError):
             process.terminate()
-        await asyncio.wait_for(process.wait(), 30)
+        await asyncio.wait_for(process.wait(), A_WHILE)
 
 
 def said(result: Any) -> dict[str, Any]:
@@ -120,7 +121,7 @@ async def test_it_can_do_no_more_than_its_token(world: ApiWorld) -> None:
 async def test_a_call_that_is_cancelled_aborts_its_turn(world: ApiWorld) -> None:
     async with over_stdio(world.at.url) as client:
         call = asyncio.create_task(client.call_tool("start_session", {"message": "go"}))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(A_WHILE):
             while not world.turns.running:
                 await asyncio.sleep(0.01)
             call.cancel()

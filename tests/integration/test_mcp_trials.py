@@ -20,6 +20,7 @@ from tests.worlds.api import MCP_VALUES, TOKEN, ApiWorld, api_world
 from tests.worlds.bench import bench_in
 from tests.worlds.leftovers import processes_with
 from tests.worlds.mcp_servers import PLAIN, STUBBORN, packaged, plain
+from tests.worlds.waiting import A_WHILE
 
 CANARY = MCP_VALUES["NOTES_TOKEN"]
 INSTANCE = InstanceId(new_instance_id())
@@ -157,7 +158,7 @@ async def running(folder: Path, transport: str) -> AsyncIterator[str]:
     )
     try:
         assert process.stdout is not None
-        port = int(await asyncio.wait_for(process.stdout.readline(), 60))
+        port = int(await asyncio.wait_for(process.stdout.readline(), A_WHILE))
         yield f"http://127.0.0.1:{port}/{'sse' if transport == 'sse' else 'mcp'}"
     finally:
         with suppress(ProcessLookupError):

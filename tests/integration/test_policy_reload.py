@@ -13,9 +13,10 @@ import pytest
 from supervisor.api.main import make_api
 from supervisor.observability.audit import verify
 from supervisor.trust.levels import TrustLevel
-from tests.worlds.house import A_WHILE, House, Turn, a_house, calls, is_a, prompt, step
+from tests.worlds.house import House, Turn, a_house, calls, is_a, prompt, step
 from tests.worlds.http import listening
 from tests.worlds.policy_world import SHIPPED
+from tests.worlds.waiting import A_WHILE
 
 pytestmark = pytest.mark.engine
 

@@ -9,6 +9,7 @@ from supervisor.api.main import make_api
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.house import House, a_house, bash, prompt, step
 from tests.worlds.http import listening
+from tests.worlds.waiting import A_WHILE
 
 pytestmark = pytest.mark.engine
 
@@ -21,7 +22,7 @@ async def served() -> AsyncIterator[Served]:
         headers = {"Authorization": f"Bearer {house.parts.token.get_secret_value()}"}
         async with (
             listening(make_api(house.parts)) as at,
-            httpx.AsyncClient(base_url=at.url, headers=headers, timeout=30) as client,
+            httpx.AsyncClient(base_url=at.url, headers=headers, timeout=A_WHILE) as client,
         ):
             yield house, client
 

@@ -18,6 +18,7 @@ from supervisor.errors import InvalidRequest
 from supervisor.search.put import BATCH
 from tests.worlds.search import SearchWorld, said, search_world
 from tests.worlds.storage import ROOT
+from tests.worlds.waiting import A_WHILE
 
 
 @pytest.fixture
@@ -358,7 +359,7 @@ async def test_killed_at_any_moment_the_next_start_has_the_whole_index(tmp_path:
 
 
 async def until_some_pieces(database: Path, wanted: int) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(A_WHILE):
         while True:
             with closing(sqlite3.connect(database)) as cx:
                 (pieces,) = cx.execute("SELECT count(*) FROM chunks").fetchone()

@@ -10,6 +10,7 @@ from supervisor.api.main import make_api
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.house import House, a_house, bash, is_a, prompt, step
 from tests.worlds.http import listening
+from tests.worlds.waiting import A_WHILE
 
 pytestmark = pytest.mark.engine
 
@@ -20,7 +21,7 @@ async def a_client() -> AsyncIterator[tuple[House, httpx.AsyncClient]]:
         headers = {"Authorization": f"Bearer {house.parts.token.get_secret_value()}"}
         async with (
             listening(make_api(house.parts)) as at,
-            httpx.AsyncClient(base_url=at.url, headers=headers, timeout=30) as client,
+            httpx.AsyncClient(base_url=at.url, headers=headers, timeout=A_WHILE) as client,
         ):
             yield house, client
 

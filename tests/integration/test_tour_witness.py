@@ -11,6 +11,7 @@ import pytest
 from supervisor.cli.tour.witness import Engine
 from supervisor.settings import Settings
 from tests.worlds.engine_image import IMAGE, tools_image_fixture  # noqa: F401
+from tests.worlds.waiting import A_WHILE
 
 pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("tools_image")]
 
@@ -34,7 +35,7 @@ async def test_a_container_is_counted_however_many_others_come_after_it() -> Non
     mine = {"trustfloor.instance": instance, "trustfloor.turn": "turn_1"}
     engine = Engine(socket)
     transport = httpx.AsyncHTTPTransport(uds=str(socket))
-    async with httpx.AsyncClient(transport=transport, base_url="http://e", timeout=60) as http:
+    async with httpx.AsyncClient(transport=transport, base_url="http://e", timeout=A_WHILE) as http:
         async with engine.creations(instance, time.time()) as creations:
             await made_and_removed(http, mine)
             await asyncio.gather(
@@ -55,7 +56,7 @@ async def test_one_that_is_made_before_it_listens_is_counted_too() -> None:
     instance, began = f"tour-witness-{time.time_ns()}", time.time()
     transport = httpx.AsyncHTTPTransport(uds=str(socket))
     engine = Engine(socket)
-    async with httpx.AsyncClient(transport=transport, base_url="http://e", timeout=60) as http:
+    async with httpx.AsyncClient(transport=transport, base_url="http://e", timeout=A_WHILE) as http:
         await made_and_removed(http, {"trustfloor.instance": instance, "trustfloor.turn": "early"})
         async with engine.creations(instance, began) as creations:
             await made_and_removed(http, {"trustfloor.instance": instance})

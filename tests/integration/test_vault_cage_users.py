@@ -11,6 +11,7 @@ import pytest
 
 from tests.worlds.house import a_house
 from tests.worlds.vault_cage import CANARY, fill, receipt, run
+from tests.worlds.waiting import A_WHILE
 
 OWNER = 23_456
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,7 +73,7 @@ async def test_a_plain_users_supervisor_makes_the_same_cage() -> None:
         extra_groups=(),
         stdout=asyncio.subprocess.PIPE,
     )
-    said, _ = await asyncio.wait_for(process.communicate(), 120)
+    said, _ = await asyncio.wait_for(process.communicate(), A_WHILE)
     found = json.loads(said)
     assert found["end"] == "done"
     assert found["cage"] == "bubblewrap"

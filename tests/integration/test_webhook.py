@@ -28,6 +28,7 @@ from supervisor.storage.timestamp import SystemClock
 from tests.worlds.http import listening
 from tests.worlds.people import QUESTION, bash
 from tests.worlds.policy_world import TURN, Recorder
+from tests.worlds.waiting import A_WHILE
 
 SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()
 PAGE = Path(__file__).parents[2] / "docs" / "approvals.md"
@@ -71,7 +72,7 @@ class Inbox:
 
     async def until(self, count: int) -> list[dict[str, Any]]:
         """What came, once it is so much."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(A_WHILE):
             while len(self.came) < count:
                 await asyncio.sleep(0.005)
         return self.said()
@@ -181,7 +182,7 @@ async def test_it_is_given_up_after_its_tries_and_the_log_names_the_host_only(
         async with told(500) as world:
             asking = world.ask("ls")
             await world.inbox.until(4)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(A_WHILE):
                 while "did not arrive" not in caplog.text:
                     await asyncio.sleep(0.005)
             (request,) = world.approvals.pending()
@@ -226,11 +227,11 @@ async def test_a_receiver_that_wants_no_more_gets_no_more(
         async with told(410) as world:
             world.ask("ls")
             await world.inbox.until(1)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(A_WHILE):
                 while "wants no more" not in caplog.text:
                     await asyncio.sleep(0.005)
             world.ask("pwd")
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(A_WHILE):
                 while len(world.approvals.pending()) < 2:
                     await asyncio.sleep(0)
             for request in world.approvals.pending():

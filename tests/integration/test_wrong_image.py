@@ -16,6 +16,7 @@ from tests.worlds.engine import real_engine
 from tests.worlds.engine_image import docker, tools_image_fixture  # noqa: F401
 from tests.worlds.house import a_house, bash, prompt, step
 from tests.worlds.server import environment, supervisor_process
+from tests.worlds.waiting import A_WHILE
 
 pytestmark = pytest.mark.engine
 ROOT = Path(__file__).parents[2]
@@ -91,7 +92,7 @@ async def test_serve_starts_without_and_warns_once_with_what_to_do(
     )
     assert process.stdout is not None
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(A_WHILE):
             first = await process.stdout.readline()
             process.terminate()
             _, said = await process.communicate()

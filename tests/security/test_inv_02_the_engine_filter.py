@@ -19,6 +19,7 @@ from supervisor.runtimes.container.engine import ContainerId
 from supervisor.runtimes.container.start_line import StartLine, encode
 from tests.worlds.engine import PLAIN_ENVIRONMENT, ended
 from tests.worlds.engine_filter import Body, Breaking, FilterWorld, a_filter
+from tests.worlds.waiting import A_WHILE
 
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
 
@@ -248,7 +249,7 @@ async def test_a_turns_sandbox_passes_whole(world: FilterWorld) -> None:
     async with channel:
         assert [each.id for each in await world.engine.list_ours(world.instance)] == [container]
         await world.engine.start(container)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(A_WHILE):
             assert await channel.first_line(1 << 20)
         large = "x" * 300_000
         await channel.write(
@@ -284,7 +285,7 @@ async def swapped_start(world: FilterWorld, *, past: bool) -> tuple[int, bytes]:
         kept.rename(view)
         if said.status != 204:
             return said.status, said.body
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(A_WHILE):
             assert await channel.first_line(1 << 20)
         look = StartLine(("/bin/ls", "/vault"), "/", PLAIN_ENVIRONMENT)
         await channel.write(encode(look))

@@ -15,7 +15,8 @@ from supervisor.storage.identity import instance_of
 from supervisor.trust.levels import TrustLevel
 from tests.worlds import hostile_image as images
 from tests.worlds.hostile_image import docker, hostile
-from tests.worlds.house import A_WHILE, House, Turn, a_house, bash, is_a, prompt, step
+from tests.worlds.house import House, Turn, a_house, bash, is_a, prompt, step
+from tests.worlds.waiting import A_WHILE
 
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
 

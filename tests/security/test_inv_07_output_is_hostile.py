@@ -23,7 +23,8 @@ from supervisor.storage.identity import instance_of
 from supervisor.trust.levels import TrustLevel
 from tests.worlds import hostile_image as images
 from tests.worlds.hostile_image import hostile
-from tests.worlds.house import A_WHILE, House, a_house, is_a, prompt, step
+from tests.worlds.house import House, a_house, is_a, prompt, step
+from tests.worlds.waiting import A_WHILE
 
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
 

@@ -12,6 +12,7 @@ import yaml
 
 from tests.worlds.api import TOKEN, ApiWorld, api_world
 from tests.worlds.search import search_world
+from tests.worlds.waiting import A_WHILE
 
 ODD = (
     "title: !!bool foo",
@@ -38,7 +39,7 @@ async def client(tmp_path: Path) -> AsyncIterator[tuple[httpx.AsyncClient, ApiWo
     headers = {"Authorization": f"Bearer {TOKEN}"}
     async with (
         api_world(tmp_path) as world,
-        httpx.AsyncClient(base_url=world.at.url, headers=headers, timeout=60) as client,
+        httpx.AsyncClient(base_url=world.at.url, headers=headers, timeout=A_WHILE) as client,
     ):
         yield client, world
 

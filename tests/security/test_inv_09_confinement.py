@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from supervisor.trust.levels import TrustLevel
-from tests.worlds.house import A_WHILE, House, Turn, a_house
+from tests.worlds.house import House, Turn, a_house
 from tests.worlds.vault_cage import CANARY, asked, fill, grant, receipt, run, with_script
+from tests.worlds.waiting import A_WHILE
 
 FULL = TrustLevel.FULL
 

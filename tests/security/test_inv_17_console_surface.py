@@ -18,9 +18,8 @@ from supervisor.ids import new_session_id
 from supervisor.storage.session import SessionCreate
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.api import TOKEN, ApiWorld, api_world
-
-CHANGING = {"POST", "PUT", "PATCH", "DELETE"}
-PLACES = ("request_id", "grant_id", "token_id", "login_id", "slug", "filename", "name", "path")
+from tests.worlds.callers import CHANGING, browser, client, filled, status
+from tests.worlds.waiting import SOON
 
 
 @pytest.fixture
@@ -29,35 +28,10 @@ async def world(tmp_path: Path) -> AsyncIterator[ApiWorld]:
         yield made
 
 
-@contextlib.asynccontextmanager
-async def browser(world: ApiWorld) -> AsyncIterator[tuple[httpx.AsyncClient, str]]:
-    """One that has logged in, and what its own page sends along with changes."""
-    code, _ = await world.parts.keeper.make_code(OWNER)
-    async with httpx.AsyncClient(base_url=world.at.url, timeout=30, trust_env=False) as http:
-        answer = await http.post("/api/login", json={"code": code})
-        yield http, answer.json()["csrfToken"]
-
-
-def bearer(world: ApiWorld, secret: str) -> httpx.AsyncClient:
-    headers = {"Authorization": f"Bearer {secret}"}
-    return httpx.AsyncClient(base_url=world.at.url, headers=headers, timeout=30, trust_env=False)
-
-
-def filled(path: str, session: str = "none") -> str:
-    for name in PLACES:
-        path = path.replace(f"{{{name}}}", "none")
-    return path.replace("{session_id}", session)
-
-
-async def status(http: httpx.AsyncClient, method: str, path: str, **more: object) -> int:
-    async with http.stream(method, path, **more) as answer:  # type: ignore[arg-type]
-        return answer.status_code
-
-
 def streams(world: ApiWorld, session: str) -> list[str]:
     """Every stream of the document that is read, for a session that there is."""
     found = [
-        filled(path, session)
+        filled(f"GET {path}", session)[1]
         for path, item in world.openapi["paths"].items()
         if "text/event-stream"
         in item.get("get", {}).get("responses", {}).get("200", {}).get("content", {})
@@ -67,7 +41,7 @@ def streams(world: ApiWorld, session: str) -> list[str]:
 
 
 async def test_a_form_with_the_consoles_cookie_changes_nothing(world: ApiWorld) -> None:
-    routes = [route.split(" ", 1) for route in DEMANDS if route.split()[0] in CHANGING]
+    routes = [filled(route) for route in DEMANDS if route.split()[0] in CHANGING]
     async with browser(world) as (http, csrf):
         before = (await http.get("/api/chat/sessions")).json()
         for method, path in routes:
@@ -75,7 +49,7 @@ async def test_a_form_with_the_consoles_cookie_changes_nothing(world: ApiWorld) 
                 for origin in (world.at.url, "https://evil.example", "null"):
                     headers = {"Content-Type": kind, "Origin": origin}
                     sent = await status(
-                        http, method, filled(path), headers=headers, content=b'{"message":"go"}'
+                        http, method, path, headers=headers, content=b'{"message":"go"}'
                     )
                     assert sent == (415 if origin == world.at.url else 403), (method, path, headers)
         assert not world.turns.asked
@@ -93,11 +67,11 @@ async def test_a_rebound_name_does_not_even_look_at_the_cookie(world: ApiWorld) 
     host = {"Host": f"evil.example:{world.at.port}"}
     async with httpx.AsyncClient(base_url=world.at.url, trust_env=False) as page:
         for route in DEMANDS:
-            method, path = route.split(" ", 1)
+            method, path = filled(route)
             body = b"{}" if method in CHANGING else None
             typed = {**host, "Content-Type": "application/json"} if body else host
             with_it, without = [
-                await page.request(method, filled(path), headers={**typed, **more}, content=body)
+                await page.request(method, path, headers={**typed, **more}, content=body)
                 for more in ({"Cookie": cookie, "X-CSRF-Token": csrf}, {})
             ]
             assert with_it.status_code == without.status_code == 421, route
@@ -134,14 +108,14 @@ async def test_every_stream_ends_soon_after_its_token(world: ApiWorld) -> None:
     session = await world.session()
     keeper = world.parts.keeper
     row, secret = await keeper.make_token(OWNER, "x", list(Scope), None, None)
-    async with bearer(world, secret) as http, contextlib.AsyncExitStack() as stack:
+    async with client(world, secret) as http, contextlib.AsyncExitStack() as stack:
         opened = []
         for path in streams(world, session):
             stream = await stack.enter_async_context(http.stream("GET", path))
             assert stream.status_code == 200
             opened.append(stream)
         await keeper.revoke(OWNER, row.id)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(SOON):
             for stream in opened:
                 async for _ in stream.aiter_bytes():
                     pass
@@ -155,7 +129,7 @@ async def test_no_stream_of_another_workspace_opens(world: ApiWorld) -> None:
         SessionCreate(id=session, trust_level=TrustLevel.SANDBOXED, workspace="default")
     )
     limited = await world.parts.keeper.make_token(OWNER, "x", list(Scope), ["ours"], None)
-    async with bearer(world, limited[1]) as http, bearer(world, TOKEN) as owner:
+    async with client(world, limited[1]) as http, client(world, TOKEN) as owner:
         for path in streams(world, session):
             if session in path:
                 assert await status(http, "GET", path) == 404, path

@@ -15,6 +15,7 @@ from supervisor.api.pace import Pace
 from supervisor.api.problems import Problem
 from tests.worlds.api import TOKEN, api_world
 from tests.worlds.server import supervisor_process
+from tests.worlds.waiting import A_WHILE
 
 GOOD = {"Authorization": f"Bearer {TOKEN}"}
 WRONG = {"Authorization": "Bearer wrong"}
@@ -37,7 +38,7 @@ async def test_a_token_that_asks_too_often_is_told_when_to_come_back(tmp_path: P
 async def test_one_who_goes_on_being_wrong_waits_and_shuts_nobody_else_out(tmp_path: Path) -> None:
     async with (
         api_world(tmp_path, failed_per_minute=6) as world,
-        httpx.AsyncClient(base_url=world.at.url, trust_env=False, timeout=30) as http,
+        httpx.AsyncClient(base_url=world.at.url, trust_env=False, timeout=A_WHILE) as http,
     ):
         first = [(await http.get("/api/me", headers=WRONG)).status_code for _ in range(2)]
         assert first == [401, 401]

@@ -5,13 +5,10 @@ Each attack has its control: the same request by one who may.
 
 import asyncio
 import contextlib
-import io
-import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from supervisor.access.holder import OWNER, NotAllowed, Scope
@@ -26,28 +23,14 @@ from supervisor.storage.session import SessionCreate
 from supervisor.storage.timestamp import SystemClock
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.api import TOKEN, ApiWorld, api_world, done, text
-
-CHANGING = {"POST", "PUT", "PATCH", "DELETE"}
+from tests.worlds.callers import CHANGING, asked, client, everything_logged, filled, logged_in
+from tests.worlds.waiting import SOON
 
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[ApiWorld]:
     async with api_world(tmp_path) as made:
         yield made
-
-
-@pytest.fixture
-def everything_logged() -> Iterator[io.StringIO]:
-    written = io.StringIO()
-    handler = logging.StreamHandler(written)
-    handler.addFilter(lambda record: not record.name.startswith(("httpx", "httpcore")))
-    root = logging.getLogger()
-    level = root.level
-    root.addHandler(handler)
-    root.setLevel(logging.DEBUG)
-    yield written
-    root.setLevel(level)
-    root.removeHandler(handler)
 
 
 async def token(
@@ -61,36 +44,6 @@ async def token(
         OWNER, "made by the test", scopes or tuple(Scope), workspaces, expires_in
     )
     return row.id, secret
-
-
-def client(world: ApiWorld, secret: str | None = None, **headers: str) -> httpx.AsyncClient:
-    auth = {} if secret is None else {"Authorization": f"Bearer {secret}"}
-    return httpx.AsyncClient(
-        base_url=world.at.url, headers={**auth, **headers}, timeout=30, trust_env=False
-    )
-
-
-async def logged_in(world: ApiWorld) -> tuple[httpx.AsyncClient, str]:
-    """A browser that has logged in, and what its page sends along with changes."""
-    code, _ = await world.parts.keeper.make_code(OWNER)
-    browser = client(world)
-    answer = await browser.post("/api/login", json={"code": code})
-    assert answer.status_code == 200, answer.text
-    return browser, answer.json()["csrfToken"]
-
-
-async def asked(http: httpx.AsyncClient, method: str, path: str, **more: Any) -> int:
-    """The status of a request, without waiting for a stream's end."""
-    body: dict[str, Any] = {"json": {}} if method in CHANGING else {}
-    async with http.stream(method, path, **{**body, **more}) as answer:
-        return answer.status_code
-
-
-def filled(route: str, session: str) -> tuple[str, str]:
-    method, _, path = route.partition(" ")
-    for name in ("request_id", "grant_id", "token_id", "login_id", "slug", "filename", "name"):
-        path = path.replace(f"{{{name}}}", "none")
-    return method, path.replace("{path}", "none.md").replace("{session_id}", session)
 
 
 class TestScopes:
@@ -428,7 +381,7 @@ class TestStreams:
                 heard = stream.aiter_bytes()
                 await anext(heard)
                 await owner.request("DELETE", f"/api/tokens/{token_id}", json={})
-                async with asyncio.timeout(5):
+                async with asyncio.timeout(SOON):
                     async for _ in heard:
                         pass
             assert await asked(http, "GET", path.format(session)) == 401
@@ -441,7 +394,7 @@ class TestStreams:
             http.stream("GET", f"/api/chat/session/{session}/stream") as stream,
         ):
             assert stream.status_code == 200
-            async with asyncio.timeout(6):
+            async with asyncio.timeout(SOON):
                 async for _ in stream.aiter_bytes():
                     pass
 
@@ -457,7 +410,7 @@ class TestStreams:
             while not world.turns.running:
                 await asyncio.sleep(0.01)
             await owner.request("DELETE", f"/api/tokens/{token_id}", json={})
-            answer = await asyncio.wait_for(waiting, 5)
+            answer = await asyncio.wait_for(waiting, SOON)
             assert answer.status_code == 401
             await world.turns.say(session, done(session, "a secret"))
             assert world.turns.aborted == []
@@ -532,7 +485,7 @@ class TestLogins:
                     await anext(heard)
                     ended = await browser.post("/api/logout", json={}, headers=own)
                     assert ended.status_code == 200
-                    async with asyncio.timeout(5):
+                    async with asyncio.timeout(SOON):
                         async for _ in heard:
                             pass
                 assert (await thief.get("/api/me")).status_code == 401
@@ -557,21 +510,22 @@ class TestLogins:
 
 
 async def test_no_secret_of_anybody_is_logged_stored_or_told_again(
-    world: ApiWorld, everything_logged: io.StringIO, tmp_path: Path
+    world: ApiWorld, tmp_path: Path
 ) -> None:
-    _, secret = await token(world)
-    code, _ = await world.parts.keeper.make_code(OWNER)
-    async with client(world) as http, client(world, secret) as bearer:
-        assert (await http.post("/api/login", json={"code": code})).status_code == 200
-        cookie = http.cookies[COOKIE]
-        told = [
-            (await bearer.get(path)).text
-            for path in ("/api/tokens", "/api/logins", "/api/me", "/api/nothing", "/api/events")
-        ]
-        wrong = await http.get("/api/me", headers={"Authorization": f"Bearer {secret}x"})
-        assert wrong.status_code == 401
+    with everything_logged() as log:
+        _, secret = await token(world)
+        code, _ = await world.parts.keeper.make_code(OWNER)
+        async with client(world) as http, client(world, secret) as bearer:
+            assert (await http.post("/api/login", json={"code": code})).status_code == 200
+            cookie = http.cookies[COOKIE]
+            told = [
+                (await bearer.get(path)).text
+                for path in ("/api/tokens", "/api/logins", "/api/me", "/api/nothing", "/api/events")
+            ]
+            wrong = await http.get("/api/me", headers={"Authorization": f"Bearer {secret}x"})
+            assert wrong.status_code == 401
     files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     for each in (secret, cookie, code, code.replace("-", "")):
-        assert each not in everything_logged.getvalue()
+        assert each not in log.getvalue()
         assert not any(each in answer for answer in told)
         assert not any(each.encode() in content for content in files)

@@ -4,18 +4,16 @@ Every attack is made on every route that the OpenAPI document names, event strea
 its control beside it: the same request with the one thing put right, or with the door taken off.
 """
 
-import io
-import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from supervisor.api.access import UPLOADS
 from tests.worlds.api import TOKEN, ApiWorld, api_world, done, text
+from tests.worlds.callers import CHANGING, everything_logged
 from tests.worlds.http import speak, status_of
 
-CHANGING = {"POST", "PUT", "PATCH", "DELETE"}
 EVIL_ORIGINS = (
     "https://evil.example",
     "http://evil.example",
@@ -77,20 +75,6 @@ async def doorless(tmp_path: Path) -> AsyncIterator[ApiWorld]:
     """The same routes with the door taken off."""
     async with api_world(tmp_path, door=False) as made:
         yield made
-
-
-@pytest.fixture
-def everything_logged() -> Iterator[io.StringIO]:
-    """What the process would write as its log, at the most talkative level."""
-    written = io.StringIO()
-    handler = logging.StreamHandler(written)
-    root = logging.getLogger()
-    level = root.level
-    root.addHandler(handler)
-    root.setLevel(logging.DEBUG)
-    yield written
-    root.setLevel(level)
-    root.removeHandler(handler)
 
 
 OF_LOGINS = {"/api/login", "/api/logout"}
@@ -410,24 +394,25 @@ class TestABodyWithoutEnd:
 
 
 async def test_the_token_is_in_no_log_no_answer_and_no_database(
-    world: ApiWorld, tmp_path: Path, everything_logged: io.StringIO
+    world: ApiWorld, tmp_path: Path
 ) -> None:
     port = world.at.port
     world.turns.fails_with = RuntimeError("nobody foresaw this")
     said = b""
-    for method, path in await every_route(world):
-        for attack in (
-            request(method, f"{path}?token={TOKEN}", port),
-            request(method, path, port, token=TOKEN + "x"),
-            request(method, path, port, host="evil.example"),
-        ):
-            if "/stream" in path and method == "GET":
-                assert await status_of(port, attack)
-                continue
-            answer = await speak(port, attack)
-            said += answer.head + answer.body
+    with everything_logged() as log:
+        for method, path in await every_route(world):
+            for attack in (
+                request(method, f"{path}?token={TOKEN}", port),
+                request(method, path, port, token=TOKEN + "x"),
+                request(method, path, port, host="evil.example"),
+            ):
+                if "/stream" in path and method == "GET":
+                    assert await status_of(port, attack)
+                    continue
+                answer = await speak(port, attack)
+                said += answer.head + answer.body
     assert TOKEN.encode() not in said
-    assert "incident" in everything_logged.getvalue()
-    assert TOKEN not in everything_logged.getvalue()
+    assert "incident" in log.getvalue()
+    assert TOKEN not in log.getvalue()
     for file in tmp_path.rglob("*"):
         assert not file.is_file() or TOKEN.encode() not in file.read_bytes(), file

@@ -69,6 +69,7 @@ from supervisor.trust.levels import TrustLevel
 from supervisor.trust.resolve import Trust, require_not_looser, resolve_trust
 from tests.worlds.bench import bench_in
 from tests.worlds.http import Listening, listening
+from tests.worlds.waiting import A_WHILE
 
 TOKEN = "canary-token-of-this-test"
 MCP_VALUES = {"NOTES_TOKEN": "CANARY-of-a-server-0123456789"}
@@ -189,7 +190,7 @@ class ApiWorld:
         return httpx.AsyncClient(
             base_url=self.at.url,
             headers={"Authorization": f"Bearer {TOKEN}", **headers},
-            timeout=60,
+            timeout=A_WHILE,
             trust_env=False,
         )
 
@@ -206,7 +207,7 @@ class ApiWorld:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(A_WHILE):
             out, err = await process.communicate()
         assert process.returncode is not None
         return Ran(process.returncode, out, err.decode())

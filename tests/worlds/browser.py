@@ -23,6 +23,7 @@ from playwright.async_api import (
 )
 
 from tests.worlds.process_house import ProcessHouse, a_process_house
+from tests.worlds.waiting import A_WHILE
 
 CHROMIUM = Path(shutil.which("chromium") or "/usr/bin/chromium")
 WAIT_MS = 20_000
@@ -153,5 +154,5 @@ async def a_visitor(scenario: str | None = None, **settings: str) -> AsyncIterat
             yield Visitor(house, browser)
         finally:
             await browser.close()
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(A_WHILE):
                 await house.end()

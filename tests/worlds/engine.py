@@ -24,13 +24,12 @@ from supervisor.runtimes.container.channel import ContainerChannel
 from supervisor.runtimes.container.engine import ContainerId, Engine
 from supervisor.runtimes.container.spec import ContainerSpec, Limits, container_spec
 from supervisor.runtimes.container.start_line import StartLine, encode
+from tests.worlds.waiting import A_WHILE
 
 SMALL = Limits(memory_bytes=128 << 20, pids=64, cpus=1.0, tmp_bytes=16 << 20, home_bytes=16 << 20)
 """Limits that a test can reach quickly."""
 
 PLAIN_ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/home/agent"}
-A_WHILE = 60.0
-"""The bound of every wait here; nothing is concluded from its length."""
 
 
 @asynccontextmanager

@@ -22,9 +22,9 @@ from supervisor.ids import InstanceId, TurnId, new_instance_id, new_session_id, 
 from supervisor.runtimes.container.engine import DEFAULT_SOCKET, Engine
 from supervisor.runtimes.container.spec import ContainerSpec, Limits, container_spec
 from supervisor.settings import Settings
+from tests.worlds.waiting import A_WHILE
 
 SMALL = Limits(memory_bytes=128 << 20, pids=64, cpus=1.0, tmp_bytes=16 << 20, home_bytes=16 << 20)
-A_WHILE = 30.0
 
 Body = dict[str, Any]
 Breaking = Callable[[Body], object]

@@ -33,6 +33,7 @@ from supervisor.storage.sessions import SessionStore
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.policy_world import SHIPPED, Recorder, SetClock, call, make_vault
 from tests.worlds.storage import OTHER, SESSION
+from tests.worlds.waiting import A_WHILE
 
 WARY = """
 version: 1
@@ -122,7 +123,7 @@ class GrantsWorld:
         number = f"toolu_{self._calls}"
         task = asyncio.create_task(gate.check(tool, input, number, None))
         self.running.append(task)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(A_WHILE):
             while not task.done():
                 for request in self.sink.of(PermissionRequestEvent):
                     if request.tool_use_id == number:
@@ -160,7 +161,7 @@ class GrantsWorld:
 
     async def verdict(self, number: int = -1) -> Allow | Deny:
         """What came of a call that was made."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(A_WHILE):
             return await self.running[number]
 
     def audited(self, kind: str) -> list[dict[str, Any]]:

@@ -27,12 +27,11 @@ from supervisor.ids import SessionId
 from supervisor.sessions.records import MessageRequest, TurnStarted
 from supervisor.settings import Settings
 from supervisor.trust.levels import TrustLevel
+from tests.worlds.waiting import A_WHILE
 
 KEY = "sk-ant-CANARY-of-the-real-key-0123456789"
 """The key that this house's gateway holds; it must be nowhere else."""
 
-A_WHILE = 60.0
-"""The bound of every wait here; nothing is concluded from its length."""
 
 Told = dict[str, Any]
 """An event as a client gets it."""

@@ -10,6 +10,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from supervisor.api.stalled import let_go_of_stalled
+from tests.worlds.waiting import A_WHILE
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ async def _exchange(port: int, request: bytes, *, whole: bool) -> Answer:
     try:
         writer.write(request)
         await writer.drain()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(A_WHILE):
             head = await reader.readuntil(b"\r\n\r\n")
             body = await reader.read() if whole else b""
     finally:

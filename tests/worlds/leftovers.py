@@ -8,8 +8,7 @@ from pathlib import Path
 
 from supervisor.ids import InstanceId
 from supervisor.runtimes.container.engine import ContainerId, Engine
-
-A_WHILE = 15.0
+from tests.worlds.waiting import A_WHILE
 
 
 @dataclass(frozen=True)

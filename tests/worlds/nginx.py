@@ -7,6 +7,8 @@ import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from tests.worlds.waiting import A_WHILE
+
 _CONFIG = """
 daemon off; master_process off; pid {folder}/pid; error_log stderr error;
 events {{ }}
@@ -32,7 +34,7 @@ async def nginx(folder: Path, upstream: int, extra: str = "") -> AsyncIterator[i
     config.write_text(_CONFIG.format(folder=folder, port=port, upstream=upstream, extra=extra))
     process = await asyncio.create_subprocess_exec(program, "-c", str(config), "-p", str(folder))
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(A_WHILE):
             while True:
                 assert process.returncode is None
                 with contextlib.suppress(ConnectionRefusedError):

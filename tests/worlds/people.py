@@ -16,6 +16,7 @@ from supervisor.policy.call import ToolCall
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.api import ApiWorld
 from tests.worlds.strict_sse import StrictParser
+from tests.worlds.waiting import A_WHILE
 
 QUESTION = {"question": "Which?", "options": [{"label": "this"}, {"label": "that"}]}
 
@@ -57,7 +58,7 @@ class People:
 
     async def open(self, count: int) -> tuple[str, ...]:
         """The ids of what is open, once it is so much."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(A_WHILE):
             while len(self.world.parts.board.open()) != count:
                 await asyncio.sleep(0.001)
         return tuple(each.id for each in self.world.parts.board.open())
@@ -90,7 +91,7 @@ class Follower:
 
     async def next(self) -> tuple[str, dict[str, Any]]:
         """The next message: its type, and what it says."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(A_WHILE):
             while not self._heard:
                 for each in self._parser.feed(await anext(self._pieces)):
                     assert each.id == ""
@@ -100,7 +101,7 @@ class Follower:
     async def alive(self) -> None:
         """Return at the next sign of life."""
         before = self.comments
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(A_WHILE):
             while self.comments == before:
                 self._heard += [
                     (each.event, json.loads(each.data))

@@ -25,9 +25,7 @@ from supervisor.runtimes.container.engine import Engine
 from tests.worlds.leftovers import Left, instance_in, left_of, nothing_left_of, processes_with
 from tests.worlds.server import START_SECONDS, environment
 from tests.worlds.strict_sse import Message, StrictParser
-
-A_WHILE = 60.0
-"""The bound of every wait here; nothing is concluded from its length."""
+from tests.worlds.waiting import A_WHILE
 
 SCENARIO = (
     "version: 1\ndirectives: true\nscripts:\n"

@@ -14,6 +14,7 @@ from supervisor.api.main import make_api
 from tests.worlds.house import House, Told, a_house
 from tests.worlds.http import listening
 from tests.worlds.policy_world import SHIPPED
+from tests.worlds.waiting import A_WHILE
 
 WARY = """
 version: 1
@@ -58,6 +59,6 @@ async def wary_house(**settings: Any) -> AsyncIterator[WaryHouse]:
             headers = {"Authorization": f"Bearer {house.parts.token.get_secret_value()}"}
             async with (
                 listening(make_api(house.parts)) as at,
-                httpx.AsyncClient(base_url=at.url, headers=headers, timeout=30) as client,
+                httpx.AsyncClient(base_url=at.url, headers=headers, timeout=A_WHILE) as client,
             ):
                 yield WaryHouse(house, client, at.url)

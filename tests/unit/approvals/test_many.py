@@ -16,6 +16,7 @@ from supervisor.ids import SessionId, TurnId
 from supervisor.policy.call import ToolCall
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.policy_world import Recorder, SetClock
+from tests.worlds.waiting import A_WHILE
 
 STEPS = st.lists(
     st.tuples(
@@ -133,7 +134,7 @@ async def played(steps: list[tuple[str, int]]) -> None:
         assert [each.id for each in world.board.open()] == [each.id for each in world.open]
     for asked in list(world.open):
         await world.settle(asked, "grant", 1)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(A_WHILE):
         for asked in world.asked:
             await world.check(asked)
     assert world.board.open() == ()

@@ -12,6 +12,7 @@ from supervisor.ids import RequestId, SessionId, TurnId
 from supervisor.policy.call import ToolCall
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.policy_world import TURN, Recorder, SetClock
+from tests.worlds.waiting import A_WHILE
 
 
 class World:
@@ -25,7 +26,7 @@ class World:
         return asyncio.create_task(self.approvals.ask(turn, call, "rule", "reason", "shell"))
 
     async def requests(self, count: int = 1) -> list[PermissionRequestEvent]:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(A_WHILE):
             while len(self.sink.of(PermissionRequestEvent)) < count:
                 await asyncio.sleep(0)
         return self.sink.of(PermissionRequestEvent)

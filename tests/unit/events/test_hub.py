@@ -8,6 +8,7 @@ from supervisor.events.hub import Hub, Reader, Tail, weight
 from supervisor.ids import SessionId, TurnId
 from supervisor.storage.event_rows import EventRecord
 from tests.worlds.storage import OTHER, SESSION
+from tests.worlds.waiting import A_WHILE
 
 
 def record(seq: int, of: SessionId = SESSION, size: int = 10) -> EventRecord:
@@ -87,7 +88,7 @@ async def test_waiting_ends_with_a_record_and_survives_a_cancellation() -> None:
     waiting = asyncio.create_task(reader.wait(0, None))
     await asyncio.sleep(0)
     reader.tail.put(record(1))
-    assert await asyncio.wait_for(waiting, 5)
+    assert await asyncio.wait_for(waiting, A_WHILE)
     assert await reader.wait(0, None)
 
 

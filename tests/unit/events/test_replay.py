@@ -11,18 +11,19 @@ from supervisor.events.notices import GAP
 from supervisor.events.replay import Records, subscribe
 from supervisor.ids import TurnId
 from tests.worlds.storage import SESSION, TURN, done, event_log, text
+from tests.worlds.waiting import A_WHILE
 
 
 async def gather(records: Records, count: int) -> list[EventRecord]:
     taken: list[EventRecord] = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(A_WHILE):
         while len(taken) < count:
             taken.append(await anext(records))
     return taken
 
 
 async def rest(records: Records) -> list[int]:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(A_WHILE):
         return [record.seq async for record in records]
 
 
@@ -67,7 +68,7 @@ async def test_cancelled_waits_lose_nothing(tmp_path: Path) -> None:
     async with event_log(tmp_path) as log, subscribe(log, SESSION) as records:
         seqs: list[int] = []
         writing = asyncio.create_task(log.append_all(SESSION, TURN, [text()] * 200))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(A_WHILE):
             while len(seqs) < 200:
                 reading = asyncio.create_task(anext(records))
                 for _ in range(len(seqs) % 4):

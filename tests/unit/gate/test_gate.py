@@ -21,6 +21,7 @@ from supervisor.gate.policy_files import PolicySource
 from supervisor.policy.call import Allow, Deny
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.policy_world import SHIPPED, TURN, Recorder, SetClock, make_vault
+from tests.worlds.waiting import A_WHILE
 
 
 class World:
@@ -55,7 +56,7 @@ class World:
 
     async def asked(self, kind: type = PermissionRequestEvent) -> Any:
         """The event by which a person is asked, once it is there."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(A_WHILE):
             while not self.sink.of(kind):
                 await asyncio.sleep(0)
         return self.sink.of(kind)[-1]
@@ -160,7 +161,7 @@ async def test_a_grant_covers_one_call_and_no_other(world: World) -> None:
     await world.approvals.answer(request.id, "granted")
     await task
     again = world.bash()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(A_WHILE):
         while len(world.sink.of(PermissionRequestEvent)) < 2:
             await asyncio.sleep(0)
     again.cancel()
@@ -258,7 +259,7 @@ async def test_many_calls_at_once_each_get_their_own_answer(world: World) -> Non
         )
         for i in range(20)
     }
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(A_WHILE):
         while len(world.approvals.pending()) < 20:
             await asyncio.sleep(0.001)
     for request in reversed(world.approvals.pending()):

@@ -22,6 +22,7 @@ from supervisor.gate.policy_files import PolicySource
 from supervisor.policy.call import Allow, Deny
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.policy_world import SHIPPED, TURN, Recorder, SetClock, make_vault
+from tests.worlds.waiting import A_WHILE
 
 HUGE = "é" * 7_000_000
 WITHOUT_END = 1 << 40
@@ -92,7 +93,7 @@ async def test_questions_that_no_person_could_read_are_not_asked(world: World) -
 async def test_control_an_input_just_below_is_asked_about(world: World) -> None:
     given = {"command": "x" * (LARGEST_SHOWN - len('{"command": ""}'))}
     task = asyncio.create_task(world.gate.check("Bash", given, "toolu_1", None))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(A_WHILE):
         while not world.sink.of(PermissionRequestEvent):
             await asyncio.sleep(0)
     (request,) = world.approvals.pending()
@@ -116,7 +117,7 @@ async def _beats_during(world: World, *, calls: int, given: dict[str, Any]) -> i
             for n in range(calls)
         ]
         for _ in range(calls):
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(A_WHILE):
                 while not (world.approvals.pending() or all(task.done() for task in tasks)):
                     await asyncio.sleep(0)
             for request in world.approvals.pending():
@@ -179,7 +180,7 @@ async def test_calls_that_wait_for_a_person_hold_up_no_others(world: World) -> N
         asyncio.create_task(world.gate.check("Bash", {"command": "git push"}, f"t{n}", None))
         for n in range(2 * CHECKED_AT_ONCE)
     ]
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(A_WHILE):
         while len(world.approvals.pending()) < len(waiting):
             await asyncio.sleep(0)
     assert isinstance(await world.gate.check("Read", {"file_path": "notes/a.md"}, "t", None), Allow)

@@ -16,8 +16,7 @@ from supervisor.gate.policy_files import PolicySource
 from supervisor.gate.policy_watch import Places, PolicyWatch, places_of
 from supervisor.policy.compiled import CompiledPolicy
 from tests.worlds.policy_world import SHIPPED
-
-A_WHILE = 30.0
+from tests.worlds.waiting import A_WHILE
 
 
 @dataclass

@@ -15,9 +15,9 @@ from supervisor.runtimes.honeytokens import Honeytokens, Trip
 from supervisor.runtimes.transcript import TranscriptFile
 from supervisor.runtimes.transport import ChannelTransport
 from supervisor.runtimes.wire import Wire
+from tests.worlds.waiting import A_WHILE
 
 MIB = 1024 * 1024
-A_WHILE = 30.0
 
 
 class Endless:

@@ -12,12 +12,12 @@ from supervisor.policy.deny_list import DenyList, DenyRule
 from supervisor.runtimes.local import vault_changes
 from supervisor.runtimes.local.vault_scan import Record, VaultRules, VaultScan, scan_vault
 from supervisor.runtimes.local.vault_watch import VaultWatch
+from tests.worlds.waiting import A_WHILE
 
 HIDDEN = DenyList(
     (DenyRule("secrets", "secret", names=(".env", "id_rsa", ".ssh"), paths=("Chat/sessions.db*",)),)
 )
 RULES = VaultRules(hidden=HIDDEN, protected=DenyList(PROTECTED))
-A_WHILE = 20.0
 
 
 @pytest.fixture(name="vault")

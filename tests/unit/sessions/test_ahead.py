@@ -7,8 +7,7 @@ import pytest
 from supervisor.errors import StorageBusy
 from supervisor.events.schema import Event, TextEvent
 from supervisor.sessions.ahead import ahead
-
-A_WHILE = 10.0
+from tests.worlds.waiting import A_WHILE
 
 
 class Store:

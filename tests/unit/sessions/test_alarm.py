@@ -13,8 +13,8 @@ from supervisor.sessions.alarm import Alarm
 from supervisor.sessions.turn import Heard, Stage, Stop, perform
 from tests.unit.sessions.test_plan import planned
 from tests.unit.sessions.test_turn import NoGate, ScriptedRun, ScriptedRuntime, for_ever
+from tests.worlds.waiting import A_WHILE
 
-A_WHILE = 10.0
 TRIP = Trip(".env", "a request to the model")
 
 

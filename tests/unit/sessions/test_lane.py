@@ -8,10 +8,10 @@ from supervisor.errors import SessionBusy
 from supervisor.events.schema import Event, WarningEvent
 from supervisor.ids import SessionId, TurnId
 from supervisor.sessions.lane import Lanes
+from tests.worlds.waiting import A_WHILE
 
 ONE, OTHER = SessionId("one"), SessionId("other")
 FIRST, SECOND = TurnId("turn_1"), TurnId("turn_2")
-A_WHILE = 10.0
 
 
 async def test_a_second_turn_of_a_session_is_refused_and_of_another_is_not() -> None:

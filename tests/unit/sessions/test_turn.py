@@ -14,10 +14,10 @@ from supervisor.policy.call import Allow, Deny
 from supervisor.runtimes.contract import Receipt, RunPlan, RunResult, ToolGate
 from supervisor.sessions.turn import Heard, Stage, Stop, Stopped, perform
 from tests.unit.sessions.test_plan import planned
+from tests.worlds.waiting import A_WHILE
 
 RECEIPT = Receipt(cage="none", measured={})
 SPENT = Spending(input_tokens=7, cost_usd=0.5)
-A_WHILE = 10.0
 
 
 class NoGate:
