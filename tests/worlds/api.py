@@ -11,7 +11,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ from supervisor.access.holder import OWNER
 from supervisor.access.keeper import Keeper
 from supervisor.agents.discover import AgentFiles
 from supervisor.api.caller import CALLER
-from supervisor.api.main import make_api
+from supervisor.api.main import make_api, make_routes
 from supervisor.api.parts import Parts
 from supervisor.approvals.board import Board
 from supervisor.approvals.granting import Granting
@@ -181,9 +181,13 @@ class ApiWorld:
     turns: PlayedByTheTest
     log: EventLog
     sessions: SessionStore
-    openapi: dict[str, Any]
     close_streams: Callable[[], None]
     inner: FastAPI
+
+    @property
+    def openapi(self) -> dict[str, Any]:
+        """What the API says of itself."""
+        return _described()
 
     def client(self, **headers: str) -> httpx.AsyncClient:
         """A client with the right token."""
@@ -304,10 +308,14 @@ async def api_world(
         )
         api = make_api(parts, heartbeat_seconds=heartbeat_seconds)
         async with listening(api if door else _doorless(api.inner), stalled_seconds) as at:
-            yield ApiWorld(
-                at, parts, turns, log, sessions, api.openapi(), api.close_streams, api.inner
-            )
+            yield ApiWorld(at, parts, turns, log, sessions, api.close_streams, api.inner)
             api.close_streams()
+
+
+@cache
+def _described() -> dict[str, Any]:
+    """The same for every world, and a second's work: so only for those who ask, and once."""
+    return make_routes().openapi()
 
 
 def _doorless(inner: FastAPI) -> ASGIApp:
