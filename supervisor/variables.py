@@ -100,6 +100,11 @@ def default_data_dir() -> Path:
     return Path(base) / "trustfloor"
 
 
+def api_socket(data_dir: Path) -> Path:
+    """Where the supervisor of a data folder listens besides its port, for that folder's owner."""
+    return data_dir / "api.sock"
+
+
 def default_runtime_dir() -> Path:
     """Where sockets and turn folders live: short-lived, and a short path, as sockets demand."""
     if os.geteuid() == 0:

@@ -174,6 +174,7 @@ INVARIANTS: Final = (
             "security/test_inv_17_tokens_and_logins.py",
             "security/test_inv_17_console_surface.py",
             "security/test_inv_17_pace_and_tls.py",
+            "security/test_inv_17_a_false_supervisor.py",
             "unit/access/test_scopes.py",
         ),
     ),

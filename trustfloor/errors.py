@@ -57,5 +57,5 @@ def unreachable(url: str, error: httpx.TransportError) -> Unreachable:
     return Unreachable(
         f"no supervisor answers: {error or type(error).__name__}",
         where=url,
-        remedy="start `trustfloor serve`, or set TRUSTFLOOR_URL",
+        remedy="start `trustfloor serve`, or set TRUSTFLOOR_URL if it runs elsewhere",
     )

@@ -3,17 +3,18 @@
 import os
 import ssl
 from pathlib import Path
-from typing import Final
 
-from supervisor.variables import default_data_dir
+from supervisor.variables import api_socket, default_data_dir
 from trustfloor.errors import Unreachable
+from trustfloor.private_socket import socket_at
 
-DEFAULT_URL: Final = "http://127.0.0.1:3333"
 
+def find_url(data_dir: Path | None = None) -> str:
+    """Where the supervisor is: `TRUSTFLOOR_URL`, or its socket in its data folder.
 
-def find_url() -> str:
-    """Where the supervisor is: `TRUSTFLOOR_URL`, or the default port on this machine."""
-    return os.environ.get("TRUSTFLOOR_URL") or DEFAULT_URL
+    Never a port that nobody named: who listens there while the supervisor doesn't may be anybody.
+    """
+    return os.environ.get("TRUSTFLOOR_URL") or socket_at(api_socket(data_folder(data_dir)))
 
 
 def find_trust() -> ssl.SSLContext | bool:

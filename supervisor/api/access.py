@@ -22,7 +22,7 @@ from supervisor.access.keeper import Login
 from supervisor.access.secrets import digest
 from supervisor.api.caller import CALLER
 from supervisor.api.cut_off import is_long, until_over
-from supervisor.api.pace import TOO_MANY, Pace
+from supervisor.api.pace import TOO_MANY, Pace, whence
 from supervisor.api.problems import Problem
 from supervisor.api.scopes import demand_of
 from supervisor.console.serve import READING
@@ -475,7 +475,7 @@ async def _refuse(problem: Problem, scope: Scope, receive: Receive, send: Send) 
             code=problem.code,
             method=scope["method"],
             path=scope["path"][:_LONGEST_LOGGED],
-            client=(scope.get("client") or ("",))[0],
+            client=whence(scope),
         ),
     )
     headers = {"WWW-Authenticate": 'Bearer realm="trustfloor"'} if problem.status == 401 else {}  # noqa: PLR2004

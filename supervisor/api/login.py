@@ -82,10 +82,11 @@ async def list_logins(supervisor: Supervisor) -> LoginsView:
 
 
 @router.post("/logins/codes", status_code=HTTPStatus.CREATED)
-async def make_code(caller: Calling, supervisor: Supervisor) -> CodeView:
+async def make_code(caller: Calling, request: Request, supervisor: Supervisor) -> CodeView:
     """A code with which a page logs in once, within minutes, as the caller."""
     code, ends = await supervisor.keeper.make_code(caller)
-    return CodeView(code=code, expires_at=datetime.fromtimestamp(ends, UTC))
+    address: str | None = request.app.state.address
+    return CodeView(code=code, expires_at=datetime.fromtimestamp(ends, UTC), address=address)
 
 
 @router.delete("/logins/{login_id}", responses=refusals(NotFound))

@@ -28,10 +28,11 @@ class MeView(View):
 
 
 class CodeView(View):
-    """A code with which a page logs in, once."""
+    """A code with which a page logs in, once. `address`: where a browser on that machine does."""
 
     code: str
     expires_at: datetime
+    address: str | None = None
 
 
 class LoginView(View):

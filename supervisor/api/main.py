@@ -89,12 +89,21 @@ class Api:
         self.inner.state.closing.set()
 
 
-def make_api(parts: Parts, *, heartbeat_seconds: float = HEARTBEAT_SECONDS) -> Api:
-    """The application over these parts. A stream is never silent for longer than the heartbeat."""
+def make_api(
+    parts: Parts,
+    *,
+    heartbeat_seconds: float = HEARTBEAT_SECONDS,
+    address: str | None = None,
+) -> Api:
+    """The application over these parts. A stream is never silent for longer than the heartbeat.
+
+    `address`: where a browser on this machine finds it, if that is known.
+    """
     inner = make_routes()
     inner.state.parts = parts
     inner.state.closing = Closing(SystemClock())
     inner.state.heartbeat_seconds = heartbeat_seconds
+    inner.state.address = address
     site = Site()
     app = Console(HeadAsGet(inner), site)
     settings = parts.settings

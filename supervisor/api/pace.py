@@ -36,6 +36,8 @@ _TOO_OFTEN_WRONG: Final = replace(
     remedy="send a right one: that is let in at once",
 )
 
+BESIDE: Final = "socket"
+"""What stands in an address's place for what comes over the socket in the data folder."""
 _SHARE_AT_ONCE: Final = 3
 """So large a part of a minute's requests may come at once."""
 _WRONG_WAITS_SECONDS: Final = 0.5
@@ -72,7 +74,7 @@ class Pace:
 
     async def failed(self, scope: Scope, refusal: Problem) -> Problem:
         """Count a wrong token or code; what to answer, after a while if there were many."""
-        client = _whose(str((scope.get("client") or ("unknown",))[0]))
+        client = _whose(whence(scope))
         now = self._clock()
         wait = self._failed.take(client, now)
         await self._tell(client, now, is_over=wait > 0)
@@ -96,6 +98,11 @@ class Pace:
         count = self._unsaid.pop(client)
         body = {"what": "refused", "client": client, "tries": count, "slowed": is_over}
         await self._record("access", None, None, body)
+
+
+def whence(scope: Scope) -> str:
+    """The address that a request comes from; who comes over the supervisor's socket has none."""
+    return str((scope.get("client") or (BESIDE,))[0])
 
 
 def _whose(address: str) -> str:

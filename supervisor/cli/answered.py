@@ -22,7 +22,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="As JSON, as the API gives 
 
 def connected(data_dir: Path | None) -> Client:
     """A client with the token in `data_dir`, or where the environment or custom has that folder."""
-    return Client(find_url(), find_token(data_dir))
+    return Client(find_url(data_dir), find_token(data_dir))
 
 
 def answered(question: Callable[[Client], Awaitable[T]], data_dir: Path | None) -> T:

@@ -9,11 +9,10 @@ from trustfloor.aio.connection import SILENCE_SECONDS, AsyncConnection
 from trustfloor.aio.lasting import AsyncFeed
 from trustfloor.aio.turn import AsyncTurn as Turn
 from trustfloor.errors import Refused, Unreachable
-from trustfloor.finding import DEFAULT_URL, find_token, find_trust, find_url
+from trustfloor.finding import find_token, find_url
 from trustfloor.heard import TERMINAL, Heard
 
 __all__ = [
-    "DEFAULT_URL",
     "TERMINAL",
     "Client",
     "Heard",
@@ -22,7 +21,6 @@ __all__ = [
     "Unreachable",
     "feed",
     "find_token",
-    "find_trust",
     "find_url",
 ]
 

@@ -10,17 +10,16 @@ import stat
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
-import httpx
 import typer
 from pydantic import ValidationError
 from rich.console import Console
 from rich.text import Text
 
 from supervisor.api.faults import say
-from supervisor.cli.client import DEFAULT_URL, find_token, find_trust
+from supervisor.cli.client import find_token, find_url
 from supervisor.cli.neutral import neutral
 from supervisor.cli.remedies import at_a_terminal
 from supervisor.errors import TrustfloorError
@@ -30,11 +29,15 @@ from supervisor.readiness import readiness
 from supervisor.settings import Settings
 from supervisor.storage.identity import remembered_vault
 from supervisor.variables import names_a_vault
+from trustfloor.sync.connection import Connection
 
 _DISTRIBUTION: Final = "trustfloor"
 _LEAST_FREE_MB: Final = 512
 _REACH_SECONDS: Final = 10.0
 _READY_SECONDS: Final = 20.0
+_HEALTH_SECONDS: Final = 3.0
+_NO_ANSWER: Final = (TrustfloorError, ValueError, KeyError, TypeError)
+"""What there is instead of a supervisor's answer, if none runs or something else listens."""
 
 
 def doctor(
@@ -174,40 +177,30 @@ def check_model(settings: Settings, own: Check) -> Iterator[Check]:
 
 def _model_in_use(settings: Settings) -> Check | None:
     try:
-        headers = {"Authorization": f"Bearer {find_token(settings.data_dir)}"}
-        answer = httpx.get(
-            f"{_url(settings)}/api/ready",
-            headers=headers,
-            timeout=_READY_SECONDS,
-            trust_env=False,
-            verify=find_trust(),
-        )
-        checks = answer.raise_for_status().json()["checks"]
+        token = find_token(settings.data_dir)
+        checks = _asked(settings, token, "/api/ready", _READY_SECONDS)["checks"]
         found = next(each for each in checks if each["name"] == "model")
         return Check("model", found["ok"], str(found["detail"]), found["remedy"])
-    except (httpx.HTTPError, TrustfloorError, ValueError, KeyError, TypeError, StopIteration):
+    except (*_NO_ANSWER, StopIteration):
         return None
 
 
-def _url(settings: Settings) -> str:
-    own = DEFAULT_URL.replace("3333", str(settings.port))
-    if settings.tls_cert is not None:
-        own = own.replace("http:", "https:")
-    return os.environ.get("TRUSTFLOOR_URL") or own
+def _asked(settings: Settings, token: str, path: str, seconds: float) -> Any:
+    """The JSON that a supervisor which runs has at this path. Raises what `_NO_ANSWER` names."""
+    with Connection(find_url(settings.data_dir), token) as supervisor:
+        return supervisor.answer("GET", path, timeout=seconds).json()
 
 
 def check_running(settings: Settings) -> Check:
     """Whether a supervisor answers, and whether it could put its policy files in force."""
-    url = _url(settings)
+    url = find_url(settings.data_dir)
     try:
-        verify = find_trust()
-        answer = httpx.get(f"{url}/api/health", timeout=3, trust_env=False, verify=verify)
-        said = answer.raise_for_status().json()
+        said = _asked(settings, "none is needed", "/api/health", _HEALTH_SECONDS)
         policy = said["policy"]
         running = f"version {said['version']} answers at {url}, policy hash {policy['hash'][:12]}"
         fault = None if policy["error"] is None else PolicyFault(**policy["error"])
         watched = policy["watched"]
-    except (httpx.HTTPError, TrustfloorError, ValueError, KeyError, TypeError):
+    except _NO_ANSWER:
         return Check("supervisor", ok=None, detail=f"none answers at {url}")
     if fault is None and watched:
         return Check("supervisor", ok=None, detail=running)

@@ -10,6 +10,7 @@ from supervisor.cli.answered import DataDir, answered
 from supervisor.cli.client import find_url
 from supervisor.cli.json_out import write_json
 from supervisor.cli.render import Screen
+from trustfloor.private_socket import socket_of
 
 
 def login(
@@ -35,9 +36,15 @@ def login(
     if as_json:
         write_json(made)
         return
-    screen.line(f"open   {find_url()}/")
+    screen.line(f"open   {_console(made['address'])}/")
     screen.line(f"code   {made['code']}", "bold")
     screen.line(f"good once, until {made['expiresAt'][11:16]} UTC; type it in there", "dim")
+
+
+def _console(address: str | None) -> str:
+    """Where a browser finds it: as it was named here, else as the supervisor knows it."""
+    named = find_url()
+    return named.rstrip("/") if socket_of(named) is None else address or "its address"
 
 
 def _list(screen: Screen, *, as_json: bool, data_dir: DataDir) -> None:

@@ -14,16 +14,21 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-import uvicorn
 from pydantic import ValidationError
 
 from supervisor.api.faults import say
-from supervisor.api.main import Api, make_api
+from supervisor.api.main import make_api
 from supervisor.api.parts import Parts
-from supervisor.api.stalled import let_go_of_stalled
 from supervisor.app import open_supervisor
 from supervisor.cli.choices import choice, whole_number
 from supervisor.cli.hidden_key import close_memory, take_hidden_key
+from supervisor.cli.http_server import (
+    Server,
+    address_here,
+    address_of,
+    bind,
+    bound_beside_the_token,
+)
 from supervisor.errors import TrustfloorError
 from supervisor.events.redact import Redactor
 from supervisor.observability.logs import configure_logs, fields
@@ -31,12 +36,6 @@ from supervisor.settings import Settings
 from supervisor.trust.levels import TrustLevel
 
 _TOKEN_SHOWN = "token.shown"  # noqa: S105 - a file's name
-_CLOSING_SECONDS = 3
-"""How long connections may take to end once the turns have: their clients must only read on."""
-
-_MOST_CONNECTIONS = 4096
-"""So many requests and connections at once; more are answered 503 before anything is read."""
-
 logger = logging.getLogger(__name__)
 
 
@@ -168,18 +167,20 @@ def _is_loopback(host: str) -> bool:
 
 async def _serve(settings: Settings, certificate: ssl.SSLContext | None) -> None:
     told_to_stop = _Stop()
-    with told_to_stop.heeded(), contextlib.closing(_bind(settings)) as listener:
+    with told_to_stop.heeded(), contextlib.closing(bind(settings)) as listener:
         async with open_supervisor(settings) as parts:
             configure_logs(settings.log_format, redact=parts.log.redact)
             _warn_of_processors(settings)
-            server = _Server(
-                make_api(parts),
-                parts,
-                lambda: _announce(parts, listener),
-                certificate,
-            )
-            told_to_stop.then(server.stop)
-            await server.serve([listener])
+            with bound_beside_the_token(settings) as beside:
+                server = Server(
+                    make_api(parts, address=address_here(settings, listener)),
+                    parts,
+                    lambda: _announce(parts, listener),
+                    certificate,
+                    beside,
+                )
+                told_to_stop.then(server.stop)
+                await server.serve([listener])
         logger.info("stopped")
 
 
@@ -193,90 +194,6 @@ def _warn_of_processors(settings: Settings) -> None:
             has,
             has,
         )
-
-
-def _bind(settings: Settings) -> socket.socket:
-    """The listening address, taken before anything starts, so that two supervisors can't share it.
-
-    Until the server listens on it, callers are refused rather than left waiting.
-    """
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    let_go_of_stalled(listener)
-    try:
-        listener.bind((settings.host, settings.port))
-    except OSError as error:
-        listener.close()
-        raise TrustfloorError(
-            f"the address can't be taken: {error.strerror or error}",
-            where=f"{settings.host}:{settings.port}",
-            remedy="end what listens there, or choose another with --port",
-        ) from None
-    return listener
-
-
-class _Server(uvicorn.Server):
-    """The HTTP server, stopped by us: signals belong to the whole supervisor, not to it alone.
-
-    It goes on answering while the turns end, so that each client learns how its turn did.
-    """
-
-    def __init__(
-        self,
-        api: Api,
-        parts: Parts,
-        listening: Callable[[], None],
-        certificate: ssl.SSLContext | None,
-    ) -> None:
-        self._api = api
-        self._grace = parts.settings.shutdown_seconds
-        self._conversations = parts.conversations
-        self._listening = listening
-        super().__init__(
-            uvicorn.Config(
-                api,
-                http="h11",
-                ws="none",
-                lifespan="off",
-                access_log=False,
-                server_header=False,
-                proxy_headers=bool(parts.settings.trusted_proxies),
-                forwarded_allow_ips=list(parts.settings.trusted_proxies),
-                ssl_context_factory=None if certificate is None else lambda *_: certificate,
-                log_config=None,
-                log_level="warning",
-                timeout_graceful_shutdown=_CLOSING_SECONDS,
-                limit_concurrency=_MOST_CONNECTIONS,
-            )
-        )
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave the signals alone: uvicorn would raise them again, past our own clean-up."""
-        yield
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, and only then say so: who reads it may connect at once."""
-        await super().startup(sockets)
-        if not self.should_exit:
-            self._listening()
-
-    def stop(self) -> None:
-        """Stop in order; told again, at once."""
-        if not self.should_exit:
-            logger.info("stopping", extra=fields(turns=len(self._conversations.active())))
-            self.should_exit = True
-        else:
-            self._conversations.hurry()
-            self.force_exit = True
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """First the turns end, then the streams, and only then the connections."""
-        self._api.announce_stop(self._grace)
-        await self._conversations.end_all()
-        self._api.close_streams()
-        await super().shutdown(sockets)
 
 
 class _Stop:
@@ -307,9 +224,7 @@ class _Stop:
 
 def _announce(parts: Parts, listener: socket.socket) -> None:
     settings = parts.settings
-    host, port = listener.getsockname()[:2]
-    scheme = "http" if settings.tls_cert is None else "https"
-    url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+    url = address_of(settings, listener)
     logger.info("listening", extra=fields(url=url, vault=str(settings.vault)))
     _say(f"listening  {url}")
     _say(f"vault      {settings.vault}")

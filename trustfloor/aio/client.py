@@ -37,7 +37,7 @@ class AsyncClient(AsyncTyped):
     """One supervisor; as a context manager its connection is closed at the end.
 
     Without `url` and `token` they are found as the command line finds them: by the environment
-    (`TRUSTFLOOR_URL`, `TRUSTFLOOR_TOKEN`), or in the supervisor's data folder.
+    (`TRUSTFLOOR_URL`, `TRUSTFLOOR_TOKEN`), or in the supervisor's data folder, where its socket is.
     """
 
     def __init__(self, url: str | None = None, token: str | None = None) -> None:

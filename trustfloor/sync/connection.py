@@ -1,5 +1,6 @@
 """One connection to a supervisor: answers and streams, as they come over HTTP."""
 
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -10,20 +11,34 @@ from httpx_sse import EventSource
 
 from trustfloor.errors import refused, unreachable
 from trustfloor.finding import find_trust
+from trustfloor.private_socket import PrivateSocket, socket_of
 
 SILENCE_SECONDS: Final = 50.0
 """Three heartbeats missed: the connection is dead."""
 
 
 class Connection:
-    """HTTP with the token; as a context manager it is closed at its end."""
+    """HTTP with the token; as a context manager it is closed at its end.
+
+    `url` is `http://…`, `https://…`, or `unix://` and the path of the supervisor's socket.
+    """
 
     def __init__(self, url: str, token: str) -> None:
+        """Raises Unreachable for a socket that could be somebody else's."""
+        self._url = url
+        self._socket: PrivateSocket | None = None
+        base_url, trusted, transport = url, find_trust, None
+        path = socket_of(url)
+        if path is not None:
+            self._socket = PrivateSocket(path)
+            base_url, trusted = "http://localhost", _nobody
+            transport = httpx.HTTPTransport(uds=self._socket.path, verify=_nobody())
         self.http = httpx.Client(
-            base_url=url,
+            base_url=base_url,
             headers={"Authorization": f"Bearer {token}"},
             timeout=httpx.Timeout(10.0, read=SILENCE_SECONDS),
-            verify=find_trust(),
+            verify=trusted(),
+            transport=transport,
             trust_env=False,  # a proxy from the environment must not get to see the token
         )
 
@@ -38,11 +53,13 @@ class Connection:
         trace: TracebackType | None,
     ) -> None:
         self.http.__exit__(kind, error, trace)
+        if self._socket is not None:
+            self._socket.close()
 
     @property
     def url(self) -> str:
         """The supervisor's address."""
-        return str(self.http.base_url)
+        return self._url
 
     def answer(self, method: str, path: str, **request: Any) -> httpx.Response:
         """The answer, if it is a good one. Raises Unreachable or Refused."""
@@ -62,3 +79,8 @@ class Connection:
                 response.read()
                 raise refused(response)
             yield EventSource(response)
+
+
+def _nobody() -> ssl.SSLContext:
+    """No certificates to believe: on a socket no TLS is spoken."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -14,6 +13,8 @@ from typing import Final
 from supervisor.cli.client import Client, Unreachable, find_token
 from supervisor.cli.tour.world import World
 from supervisor.errors import TrustfloorError
+from supervisor.variables import api_socket
+from trustfloor.private_socket import socket_at
 
 _READY_SECONDS: Final = 30.0
 _STOP_SECONDS: Final = 20.0
@@ -88,11 +89,9 @@ async def running_supervisor(world: World, policies: Path | None) -> AsyncIterat
 
     `policies` is the folder of policy files, absolute; None: the shipped ones.
     """
-    port = _free_port()
-    told = environment(world, port, os.environ)
+    told = environment(world, os.environ)
     if policies is not None:
         told["TRUSTFLOOR_POLICIES"] = str(policies)
-    url = f"http://127.0.0.1:{port}"
 
     async def start() -> asyncio.subprocess.Process:
         with world.log.open("ab") as log:
@@ -105,14 +104,14 @@ async def running_supervisor(world: World, policies: Path | None) -> AsyncIterat
                 start_new_session=True,  # Ctrl-C is for the tour, which then stops it
             )
         try:
-            await _until_it_answers(url, process, world)
+            await _until_it_answers(process, world)
         except BaseException:
             await _kill(process)
             raise
         return process
 
     process = await start()
-    async with Client(url, find_token(world.data)) as client:
+    async with Client(_url(world), find_token(world.data)) as client:
         host = Host(process, client, world, start)
         try:
             yield host
@@ -126,7 +125,7 @@ async def _kill(process: asyncio.subprocess.Process) -> None:
         await process.wait()
 
 
-def environment(world: World, port: int, inherited: Mapping[str, str]) -> dict[str, str]:
+def environment(world: World, inherited: Mapping[str, str]) -> dict[str, str]:
     """What the supervisor is told: all of it about this world, none of the person's own setup.
 
     The key is one that opens nothing. It is there to be looked for.
@@ -141,26 +140,26 @@ def environment(world: World, port: int, inherited: Mapping[str, str]) -> dict[s
         "TRUSTFLOOR_DATA_DIR": str(world.data),
         "TRUSTFLOOR_RUNTIME_DIR": str(world.runtime),
         "TRUSTFLOOR_HOST": "127.0.0.1",
-        "TRUSTFLOOR_PORT": str(port),
+        "TRUSTFLOOR_PORT": "0",
         "TRUSTFLOOR_MODEL": f"scripted:{world.scenario}",
         "TMPDIR": str(world.temporary),
         "ANTHROPIC_API_KEY": world.key,
     }
 
 
-async def _until_it_answers(url: str, process: asyncio.subprocess.Process, world: World) -> None:
-    async with Client(url, "none is needed") as client:
-        try:
-            async with asyncio.timeout(_READY_SECONDS):
-                while process.returncode is None:
-                    try:
+async def _until_it_answers(process: asyncio.subprocess.Process, world: World) -> None:
+    try:
+        async with asyncio.timeout(_READY_SECONDS):
+            while process.returncode is None:
+                try:
+                    async with Client(_url(world), "none is needed") as client:
                         await client.get("/api/health")
-                    except Unreachable:
-                        await asyncio.sleep(_POLL_SECONDS)
-                    else:
-                        return
-        except TimeoutError:
-            pass
+                except Unreachable:
+                    await asyncio.sleep(_POLL_SECONDS)
+                else:
+                    return
+    except TimeoutError:
+        pass
     raise SupervisorFailed(
         f"the supervisor ended with {process.returncode}"
         if process.returncode is not None
@@ -170,10 +169,8 @@ async def _until_it_answers(url: str, process: asyncio.subprocess.Process, world
     )
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def _url(world: World) -> str:
+    return socket_at(api_socket(world.data))
 
 
 def _tail(log: Path) -> str:

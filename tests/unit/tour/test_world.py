@@ -97,7 +97,7 @@ def test_the_supervisor_is_told_nothing_of_the_person_s_own_setup(world: World) 
         "TRUSTFLOOR_API_KEY": "the person's other",
         "TRUSTFLOOR_RUNNER_IMAGE": "mine:1",
     }
-    told = environment(world, 4711, inherited)
+    told = environment(world, inherited)
     assert told["PATH"] == "/bin"
     assert told["TRUSTFLOOR_RUNNER_IMAGE"] == "mine:1"
     assert told["ANTHROPIC_API_KEY"] == world.key
