@@ -40,6 +40,7 @@ from supervisor.gateway.scenario import parse_scenario
 from supervisor.gateway.scripted_model import serve_scripted
 from supervisor.ids import TurnId
 from supervisor.imports.importer import Imports
+from supervisor.mcp.checks import mcp_check
 from supervisor.mcp.hidden import SHORTEST_SECRET
 from supervisor.mcp.servers import McpServers
 from supervisor.mcp.started import Bench
@@ -194,7 +195,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
         )
         await asyncio.to_thread(machinery.views.prune)
         board = Board()
-        await stack.enter_async_context(
+        webhook = await stack.enter_async_context(
             telling(receiver, board, SystemClock(), lambda: log.redactor.apply)
         )
         approvals, questions = _people(settings, log, machinery.lanes, board, record)
@@ -253,16 +254,16 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
         )
 
         async def ready() -> Readiness:
-            return Readiness(
-                checks=(
-                    *await checks(
-                        settings, machinery.engine, policy_in_force(policy), policy.current
-                    ),
-                    database_check(database.adoption),
-                    *await stored_checks(settings, log, audit),
-                ),
-                counts=await sweeper.counts(),
+            needed, stored, upstream, servers, counts = await asyncio.gather(
+                checks(settings, machinery.engine, policy_in_force(policy), policy.current),
+                stored_checks(settings, log, audit),
+                gateway.check(),
+                asyncio.to_thread(mcp_check, mcp),
+                sweeper.counts(),
             )
+            told = () if webhook is None else (webhook.check(),)
+            kept = database_check(database.adoption)
+            return Readiness((*needed, kept, *stored, upstream, servers, *told), counts)
 
         yield Parts(
             settings=settings,

@@ -26,6 +26,7 @@ from supervisor.approvals.webhook_message import (
 )
 from supervisor.clock import Clock
 from supervisor.errors import ConfigurationError
+from supervisor.observability.health import Check
 from supervisor.observability.logs import fields
 from supervisor.storage.timestamp import to_text
 
@@ -39,6 +40,7 @@ AT_ONCE: Final = 8
 """Tries that run at the same time."""
 Redacting = Callable[[], Callable[[Any], Any]]
 
+_NAME: Final = "webhook"
 _GONE: Final = 410
 """The receiver wants no more."""
 
@@ -83,28 +85,28 @@ def secrets_of(receiver: Receiver | None) -> tuple[str, ...]:
 @asynccontextmanager
 async def telling(
     receiver: Receiver | None, board: Board, clock: Clock, redacting: Redacting
-) -> AsyncIterator[None]:
+) -> AsyncIterator["Post | None"]:
     """Tell the receiver while the block lasts; what isn't told by then isn't any more.
 
     `redacting` gives what takes the secrets known by now out of what is sent. Raises
     ConfigurationError for a secret that is none.
     """
     if receiver is None:
-        yield
+        yield None
         return
     async with httpx.AsyncClient(
         trust_env=False, follow_redirects=False, timeout=TRY_SECONDS
     ) as client:
-        post = _Post(receiver, secret_bytes(receiver.secret.get_secret_value()), client, clock)
+        post = Post(receiver, secret_bytes(receiver.secret.get_secret_value()), client, clock)
         async with asyncio.TaskGroup() as group:
             watching = group.create_task(_watch(board, post, redacting))
             try:
-                yield
+                yield post
             finally:
                 watching.cancel()
 
 
-async def _watch(board: Board, post: "_Post", redacting: Redacting) -> None:
+async def _watch(board: Board, post: "Post", redacting: Redacting) -> None:
     ends: dict[str, asyncio.Future[Settled]] = {}
     with board.watching(lambda _: True) as watch:
         async with asyncio.TaskGroup() as group:
@@ -121,7 +123,7 @@ async def _watch(board: Board, post: "_Post", redacting: Redacting) -> None:
 async def _tell(
     request: Posted,
     end: "asyncio.Future[Settled]",
-    post: "_Post",
+    post: "Post",
     redacting: Redacting,
 ) -> None:
     asked = asked_message(request, post.moment(), redacting())
@@ -131,7 +133,7 @@ async def _tell(
 
 
 @dataclass(slots=True)
-class _Post:
+class Post:
     """Sends messages, each until it arrives or its tries are used up."""
 
     receiver: Receiver
@@ -140,6 +142,24 @@ class _Post:
     clock: Clock
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     is_unwanted: bool = False
+    last: tuple[str, str] | None = None
+    """When the last message was settled, and why it didn't arrive; empty if it did."""
+
+    def check(self) -> Check:
+        """How the last message fared, for health."""
+        host = self.receiver.host
+        if self.is_unwanted:
+            remedy = "once it does, start the supervisor again; or unset TRUSTFLOOR_WEBHOOK_URL"
+            detail = f"{host} wants no more (HTTP 410)"
+            return Check(_NAME, ok=False, detail=detail, remedy=remedy)
+        if self.last is None:
+            return Check(_NAME, ok=None, detail=f"{host} was sent nothing yet")
+        at, why = self.last
+        if not why:
+            return Check(_NAME, ok=True, detail=f"{host} got the last message, at {at[:19]}Z")
+        detail = f"{host} didn't get the last message, at {at[:19]}Z: {why}"
+        remedy = "look at the receiver, and at TRUSTFLOOR_WEBHOOK_URL"
+        return Check(_NAME, ok=False, detail=detail, remedy=remedy)
 
     def moment(self) -> str:
         """Now, as ISO 8601 in UTC."""
@@ -160,7 +180,9 @@ class _Post:
                     return False
                 why = await self._send(message)
             if not why:
+                self.last = (self.moment(), "")
                 return True
+        self.last = (self.moment(), why)
         known = fields(host=self.receiver.host, kind=message.type, why=why)
         _log.warning("a webhook's message did not arrive", extra=known)
         return False

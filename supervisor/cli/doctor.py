@@ -5,7 +5,6 @@ import importlib.metadata
 import importlib.util
 import os
 import shutil
-import ssl
 import stat
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,6 +22,7 @@ from supervisor.cli.client import find_token, find_url
 from supervisor.cli.neutral import neutral
 from supervisor.cli.remedies import at_a_terminal
 from supervisor.errors import TrustfloorError
+from supervisor.gateway.condition import NETWORK, place_of, why_unreached
 from supervisor.observability.health import Check
 from supervisor.policy.fault import PolicyFault
 from supervisor.readiness import readiness
@@ -215,25 +215,12 @@ def check_running(settings: Settings) -> Check:
 
 async def check_api(url: str) -> Check:
     """Whether a connection to the model's API can be made, TLS included; nothing is sent."""
-    address = urlsplit(url)
-    host, is_tls = address.hostname or "", address.scheme == "https"
-    try:
-        port = address.port or (443 if is_tls else 80)
-        async with asyncio.timeout(_REACH_SECONDS):
-            _, writer = await asyncio.open_connection(
-                host, port, ssl=ssl.create_default_context() if is_tls else None
-            )
-    except TimeoutError:
-        why = f"no connection within {_REACH_SECONDS:.0f} s"
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-    else:
-        writer.transport.abort()
-        return Check("model's API", ok=True, detail=f"{host}:{port} can be reached")
+    why = await why_unreached(url, _REACH_SECONDS)
+    if why is None:
+        return Check("model's API", ok=True, detail=f"{place_of(url)} can be reached")
     return Check(
         "model's API",
         ok=False,
-        detail=f"{host} can't be reached: {why}",
-        remedy="check the network, the firewall and TRUSTFLOOR_API_URL; proxies from the"
-        " environment are not used",
+        detail=f"{urlsplit(url).hostname} can't be reached: {why}",
+        remedy=NETWORK,
     )

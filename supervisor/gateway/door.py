@@ -20,6 +20,7 @@ from supervisor.gateway.budget import BudgetState, Usage
 from supervisor.gateway.proxy import Proxy, Upstream, error_response, open_proxy
 from supervisor.gateway.unix_socket import BACKLOG, bound_socket
 from supervisor.ids import SessionId, TurnId
+from supervisor.observability.health import Check
 
 SOCKET_MODE = 0o666  # the container's user is another one; the caller guards the folder
 MAX_CONNECTIONS = 64
@@ -185,6 +186,12 @@ class Gateway:
     ) -> None:
         self._proxy = None
         await self._stack.aclose()
+
+    async def check(self) -> Check:
+        """Whether the model's API can be reached, and how the last request to it went."""
+        if self._proxy is None:
+            raise RuntimeError("the gateway is not open")
+        return await self._proxy.condition.check()
 
     @asynccontextmanager
     async def open_door(

@@ -15,6 +15,7 @@ from pydantic import SecretStr
 
 from supervisor.gateway.admission import MESSAGES, Admitted, Refused
 from supervisor.gateway.budget import Usage
+from supervisor.gateway.condition import Condition
 from supervisor.gateway.unix_socket import short_path
 from supervisor.gateway.usage import BodyMeter, StreamMeter
 
@@ -46,6 +47,7 @@ class Proxy:
         self._base_url = upstream.base_url.rstrip("/")
         self._key = upstream.api_key.get_secret_value() if upstream.api_key else None
         self._session = session
+        self.condition = Condition(upstream.base_url, upstream.unix_socket)
 
     async def forward(
         self,
@@ -60,6 +62,11 @@ class Proxy:
         told what is wrong with the API, for the person and not for the agent, or None if nothing
         is. If the client leaves, this is cancelled, and with it the request to the API.
         """
+
+        def told(what: str | None, *, key_refused: bool = False) -> None:
+            self.condition.note(what, key_refused=key_refused)
+            trouble(what)
+
         meter = StreamMeter() if admitted.stream else BodyMeter()
         billable = admitted.path.partition("?")[0] == MESSAGES
         try:
@@ -71,16 +78,19 @@ class Proxy:
             ) as answer:
                 if answer.status != web.HTTPOk.status_code:
                     billable = False
-                    trouble(f"it answered with status {answer.status}")
+                    told(
+                        f"it answered with status {answer.status}",
+                        key_refused=answer.status in CREDENTIAL_ERRORS,
+                    )
                     return await self._error(answer)
-                trouble(None)
+                told(None)
                 return await _stream(request, answer, meter)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             billable = False
-            trouble(f"it can't be reached: {_why(error)}")
+            told(f"it can't be reached: {_why(error)}")
             return error_response(Refused(502, "api_error", "the model's API can't be reached"))
         except (aiohttp.ClientError, TimeoutError):
-            trouble("it broke off before it answered")
+            told("it broke off before it answered")
             return error_response(Refused(502, "api_error", "the model's API broke off"))
         finally:
             if billable:

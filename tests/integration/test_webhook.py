@@ -19,10 +19,11 @@ from starlette.types import Receive, Scope, Send
 from supervisor.approvals.board import Board
 from supervisor.approvals.pending import Answer, Approvals
 from supervisor.approvals.questions import Questions, Replies
-from supervisor.approvals.webhook import Receiver, receiver_of, secrets_of, telling
+from supervisor.approvals.webhook import Post, Receiver, receiver_of, secrets_of, telling
 from supervisor.approvals.webhook_message import LONGEST_DISPLAY
 from supervisor.errors import ConfigurationError
 from supervisor.events.redact import Redactor
+from supervisor.observability.health import Check
 from supervisor.settings import Settings
 from supervisor.storage.timestamp import SystemClock
 from tests.worlds.http import listening
@@ -90,6 +91,18 @@ class World:
         receiver = Receiver(f"{url}/hook?key=canary-of-the-address", SecretStr(SECRET), (0.01,) * 3)
         self.telling = telling(receiver, board, SystemClock(), lambda: Redactor(known).apply)
         self.tasks: list[asyncio.Task[Any]] = []
+        self.post: Post | None = None
+
+    def health(self) -> Check:
+        assert self.post is not None
+        return self.post.check()
+
+    async def until_it_is(self, ok: bool) -> Check:
+        """What health says, once it is so; the inbox has a message before its sender knows."""
+        async with asyncio.timeout(20):
+            while (said := self.health()).ok is not ok:
+                await asyncio.sleep(0.005)
+        return said
 
     def ask(self, command: str) -> asyncio.Task[Answer]:
         task = asyncio.create_task(
@@ -110,7 +123,7 @@ async def told(*answers: int, known: tuple[str, ...] = ()) -> AsyncIterator[Worl
     inbox = Inbox([*answers] or [204])
     async with listening(inbox) as at:
         world = World(inbox, at.url, known)
-        async with world.telling:
+        async with world.telling as world.post:
             yield world
             for task in world.tasks:
                 task.cancel()
@@ -277,3 +290,19 @@ def test_its_secret_and_a_telling_address_are_known_to_what_redacts() -> None:
         receiver_of("https://x.example/", SecretStr(SECRET))
     )
     assert receiver_of(None, None) is None
+
+
+async def test_health_tells_how_the_last_message_fared() -> None:
+    async with told(204, 500) as world:
+        before = world.health()
+        assert (before.ok, before.detail) == (None, "127.0.0.1 was sent nothing yet")
+        world.ask("ls")
+        assert "127.0.0.1 got the last message, at 20" in (await world.until_it_is(ok=True)).detail
+        world.ask("pwd")
+        lacking = await world.until_it_is(ok=False)
+        assert lacking.detail.endswith("Z: HTTP 500")
+        assert "TRUSTFLOOR_WEBHOOK_URL" in str(lacking.remedy)
+        assert "canary" not in f"{lacking} {before}"
+    async with told(410) as world:
+        world.ask("ls")
+        assert "wants no more" in (await world.until_it_is(ok=False)).detail

@@ -11,6 +11,7 @@ import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -33,9 +34,11 @@ class Impostor:
     heard: bytes = b""
     callers: int = 0
     ports: list[int] = field(default_factory=list)
+    serving: set[asyncio.Task[Any] | None] = field(default_factory=set)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.callers += 1
+        self.serving.add(asyncio.current_task())
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):
             self.heard += await reader.readuntil(b"\r\n\r\n")
             said = b'{"grants": []}'
@@ -43,6 +46,8 @@ class Impostor:
             writer.write(b"Content-Length: %d\r\nConnection: close\r\n\r\n%b" % (len(said), said))
             await writer.drain()
         writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
 
 
 @contextlib.asynccontextmanager
@@ -58,6 +63,7 @@ async def false_supervisor(path: Path | None = None) -> AsyncIterator[Impostor]:
                 await stack.enter_async_context(server)
                 other.ports.append(server.sockets[0].getsockname()[1])
         yield other
+        await asyncio.gather(*filter(None, other.serving))
 
 
 @pytest.fixture
