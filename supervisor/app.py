@@ -295,7 +295,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             policy=policy,
             readiness=ready,
             containers=sweeper.sandboxes,
-            figures=partial(figures, database),
+            figures=partial(figures, database, SystemClock()),
             audit=audit,
             record=record,
         )

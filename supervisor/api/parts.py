@@ -116,8 +116,8 @@ class Parts:
     containers: Callable[[], Awaitable[Sequence[Sandbox]]]
     """Those of ours that the engine has now. Raises EngineUnreachable."""
     audit: AuditLog
-    figures: Callable[[], Awaitable[Figures]]
-    """Sums over sessions and turns, as of now."""
+    figures: Callable[[int], Awaitable[Figures]]
+    """Sums over sessions and turns as of now, and over each of the last so many days."""
     record: Callable[[str, str | None, None, Mapping[str, Any]], Awaitable[object]]
     """Enters something into the audit log: its kind, the session it is of, what it was."""
 

@@ -97,6 +97,15 @@ class WaitingCountsView(View):
     questions: int
 
 
+class DayView(View):
+    """A day of UTC: the turns that ended on it, by how, and what these had used."""
+
+    day: str
+    turns: dict[str, int]
+    tokens: int
+    cost_usd: float
+
+
 class StatsView(View):
     """Numbers of this supervisor; memory in MiB."""
 
@@ -106,6 +115,8 @@ class StatsView(View):
     """By how they ended, and those that are `running`."""
     spent_by_model: dict[str, SpentView]
     """Of the sessions that are there, by the model that each asks for."""
+    days: list[DayView]
+    """Today and those before it, the newest last, a day without a turn too."""
     waiting: WaitingCountsView
     grants: int
     tags: list[TagView]

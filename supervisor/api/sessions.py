@@ -20,6 +20,7 @@ from supervisor.api.refusals import refusals
 from supervisor.api.session_bodies import (
     ArchivedView,
     ClearBody,
+    DayView,
     DeletedView,
     MessageView,
     SessionChangeBody,
@@ -34,6 +35,7 @@ from supervisor.errors import InvalidRequest, NotFound, SessionBusy, SessionNotF
 from supervisor.ids import SessionId, is_session_id
 from supervisor.sessions.history import MOST_MESSAGES, Page, read_history
 from supervisor.sessions.transcripts import stored_pointer
+from supervisor.storage.figures import MOST_DAYS
 from supervisor.storage.session import Session, SessionUpdate
 from supervisor.storage.tags import normal_tag
 
@@ -211,11 +213,13 @@ async def clear_session(body: ClearBody, supervisor: Supervisor, caller: Calling
 
 
 @router.get("/stats")
-async def stats(supervisor: Supervisor) -> StatsView:
-    """How many sessions there are, their tags, and what the supervisor itself takes."""
+async def stats(
+    supervisor: Supervisor, days: Annotated[int, Query(ge=1, le=MOST_DAYS)] = 7
+) -> StatsView:
+    """How many sessions there are, their tags, what the last days held, and what we take."""
     total = await supervisor.sessions.get_session_count()
     archived = await supervisor.sessions.get_session_count(archived=True)
-    tags, sums = await supervisor.tags.list_all_tags(), await supervisor.figures()
+    tags, sums = await supervisor.tags.list_all_tags(), await supervisor.figures(days)
     return StatsView(
         sessions=SessionCountsView(
             total=total,
@@ -229,6 +233,7 @@ async def stats(supervisor: Supervisor) -> StatsView:
             name: SpentView(sessions=each.sessions, tokens=each.tokens, cost_usd=each.cost_usd)
             for name, each in sums.spent_by_model.items()
         },
+        days=[DayView.model_validate(each, from_attributes=True) for each in sums.days],
         waiting=WaitingCountsView(
             permissions=len(supervisor.approvals.pending()),
             questions=len(supervisor.questions.pending()),

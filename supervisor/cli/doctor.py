@@ -14,13 +14,10 @@ from urllib.parse import urlsplit
 
 import typer
 from pydantic import ValidationError
-from rich.console import Console
-from rich.text import Text
 
 from supervisor.api.faults import say
 from supervisor.cli.client import find_token, find_url
-from supervisor.cli.neutral import neutral
-from supervisor.cli.remedies import at_a_terminal
+from supervisor.cli.shown_check import console, show
 from supervisor.errors import TrustfloorError
 from supervisor.gateway.condition import NETWORK, place_of, why_unreached
 from supervisor.observability.health import Check
@@ -58,22 +55,22 @@ def doctor(
     1 if something is wrong.
     """
     options = {"vault": vault, "data_dir": data_dir, "model": model}
-    console = Console(highlight=False, markup=False, emoji=False)
+    screen = console()
     try:
         settings = Settings(**{name: value for name, value in options.items() if value is not None})  # type: ignore[arg-type]
     except ValidationError as error:
         for fault in error.errors(include_input=False, include_url=False):
             place = ".".join(map(str, fault["loc"]))
-            _show(console, Check("settings", ok=False, detail=f"{place}: {say(fault)}"))
+            show(screen, Check("settings", ok=False, detail=f"{place}: {say(fault)}"))
         raise typer.Exit(1) from None
     last = remembered_vault(settings.data_dir)
     if last is not None and vault is None and not names_a_vault(os.environ):
         settings = settings.model_copy(update={"vault": last})
     checks = list(_look(settings, online=online))
     for check in checks:
-        _show(console, check)
+        show(screen, check)
     problems = sum(check.ok is False for check in checks)
-    console.print(f"{problems} problem(s)" if problems else "all well")
+    screen.print(f"{problems} problem(s)" if problems else "all well")
     raise typer.Exit(1 if problems else 0)
 
 
@@ -86,17 +83,6 @@ def _look(settings: Settings, *, online: bool) -> Iterator[Check]:
         yield from check_model(settings, check) if check.name == "model" else (check,)
     if online:
         yield asyncio.run(check_api(settings.api_url))
-
-
-def _show(console: Console, check: Check) -> None:
-    words = {True: ("ok", "green"), False: ("problem", "bold red"), None: ("info", "dim")}
-    word, style = words[check.ok]
-    line = Text.assemble((f"{word:8}", style), neutral(f"{check.name}: {check.detail}"))
-    console.print(line, soft_wrap=True)
-    if check.remedy and check.ok is not True:
-        console.print(
-            Text(f"        what to do: {neutral(at_a_terminal(check.remedy))}"), soft_wrap=True
-        )
 
 
 def check_import() -> Check:

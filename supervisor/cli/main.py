@@ -20,6 +20,8 @@ COMMANDS: Final = {
     "chat": "supervisor.cli.chat",
     "approvals": "supervisor.cli.approvals",
     "doctor": "supervisor.cli.doctor",
+    "ready": "supervisor.cli.ready:ready",
+    "stats": "supervisor.cli.stats:stats",
     "policy": "supervisor.cli.policy",
     "sessions": "supervisor.cli.sessions",
     "workspaces": "supervisor.cli.workspaces",

@@ -34,6 +34,7 @@ from supervisor.sessions.plan import TurnPlan
 from supervisor.sessions.timing import Timing
 from supervisor.sessions.turn import Ending, Heard, Stage, Stopped, perform
 from supervisor.storage.session import Session
+from supervisor.storage.turns import Used
 
 logger = logging.getLogger(__name__)
 
@@ -103,20 +104,13 @@ class Course:
         finally:
             words = words or cut_off(plan.run.session_id, heard.partial_response)
             unsaid = () if heard.has_message else (plan.user_message(),)
-            await self._close(lane, words, unsaid)
+            await self._close(lane, words, unsaid, _used(heard))
             _note_end(plan, words, heard, timing.seconds)
             await self._house.sweep()
             self._house.ended(plan.run.session_id)
 
     async def _book(self, plan: TurnPlan, heard: Heard, *, answered: bool) -> Session:
-        spent = heard.spending
-        tokens = (
-            spent.input_tokens
-            + spent.output_tokens
-            + spent.cache_read_tokens
-            + spent.cache_write_tokens
-        )
-        await self._stores.sessions.add_spending(plan.run.session_id, tokens, spent.cost_usd)
+        await self._stores.sessions.add_spending(plan.run.session_id, *_used(heard))
         if answered:
             await self._stores.sessions.increment_message_count(plan.run.session_id)
         return await self._stores.sessions.get_session(plan.run.session_id)
@@ -132,13 +126,15 @@ class Course:
             body = {"what": "turn", "why": why[:_LONGEST_WHY]}
             await self._house.record("kill", lane.session_id, lane.turn_id, body)
 
-    async def _close(self, lane: Lane, words: LastWords, unsaid: Sequence[Event]) -> None:
+    async def _close(
+        self, lane: Lane, words: LastWords, unsaid: Sequence[Event], used: Used
+    ) -> None:
         """Store the ending, after what there was no cage to say before: the message itself."""
         # The terminal event first: a row that has ended without one would leave readers waiting.
         try:
             lane.is_ending = True
             await self._log.append_all(lane.session_id, lane.turn_id, (*unsaid, words.event))
-            await self._stores.turns.end(lane.turn_id, words.state, words.error_code)
+            await self._stores.turns.end(lane.turn_id, words.state, words.error_code, used)
             ending = {"state": words.state, "error": words.error_code}
             await self._house.record("ending", lane.session_id, lane.turn_id, ending)
         except Exception:
@@ -176,6 +172,17 @@ class Course:
             await self._house.record("incident", run.session_id, run.turn_id, body)
         except ConfigurationError:
             logger.exception("turn %s: its incident could not be recorded", run.turn_id)
+
+
+def _used(heard: Heard) -> Used:
+    spent = heard.spending
+    tokens = (
+        spent.input_tokens
+        + spent.output_tokens
+        + spent.cache_read_tokens
+        + spent.cache_write_tokens
+    )
+    return Used(tokens, spent.cost_usd)
 
 
 def _launched(plan: TurnPlan) -> dict[str, Any]:

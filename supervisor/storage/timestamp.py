@@ -19,6 +19,11 @@ def to_text(instant: Instant) -> str:
     return datetime.fromtimestamp(instant, UTC).isoformat(timespec="microseconds")
 
 
+def day_of(text: str) -> str:
+    """The day, of UTC, of an instant that `to_text` has written."""
+    return text[:10]
+
+
 def from_text(text: str) -> datetime:
     """The moment a text names, in UTC; a text without a zone is taken as UTC.
 

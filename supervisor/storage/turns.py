@@ -13,7 +13,7 @@ from supervisor.ids import SessionId, TurnId
 from supervisor.storage.columns import moment_in
 from supervisor.storage.database import Database
 from supervisor.storage.session_row import parse_level
-from supervisor.storage.timestamp import SystemClock, to_text
+from supervisor.storage.timestamp import SystemClock, day_of, to_text
 from supervisor.trust.levels import TrustLevel
 
 logger = logging.getLogger(__name__)
@@ -56,6 +56,16 @@ class SentTurn(NamedTuple):
     session_id: SessionId
     turn_id: TurnId
     hash: str
+
+
+class Used(NamedTuple):
+    """What a turn has used: tokens of all kinds, and US dollars."""
+
+    tokens: int
+    cost_usd: float
+
+
+NOTHING: Final = Used(0, 0.0)
 
 
 class TurnStore:
@@ -101,15 +111,33 @@ class TurnStore:
                 raise
             return next(_turn(dict(row)) for row in rows)
 
-    async def end(self, turn_id: TurnId, state: EndState, error_code: str | None = None) -> bool:
-        """Record the end. The first end counts: False if the turn wasn't running any more."""
+    async def end(
+        self,
+        turn_id: TurnId,
+        state: EndState,
+        error_code: str | None = None,
+        used: Used = NOTHING,
+    ) -> bool:
+        """Record the end, and in its day's sums what the turn has used.
+
+        The first end counts: False if the turn wasn't running any more.
+        """
+        now = self._now()
         async with self._db.write() as cx:
             cursor = await cx.execute(
                 "UPDATE turns SET state = ?, ended_at = ?, error_code = ?"
                 " WHERE id = ? AND state = 'running'",
-                (state, self._now(), error_code, turn_id),
+                (state, now, error_code, turn_id),
             )
-            return cursor.rowcount == 1
+            if cursor.rowcount != 1:
+                return False
+            await cx.execute(
+                "INSERT INTO days (day, state, turns, tokens, cost_usd) VALUES (?, ?, 1, ?, ?)"
+                " ON CONFLICT (day, state) DO UPDATE SET turns = turns + 1,"
+                " tokens = tokens + excluded.tokens, cost_usd = cost_usd + excluded.cost_usd",
+                (day_of(now), state, used.tokens, used.cost_usd),
+            )
+            return True
 
     async def sent(self, key: str) -> SentTurn | None:
         """The turn that a message with this key began within the last `KEYS_SECONDS`, or None."""

@@ -302,7 +302,7 @@ async def api_world(
             readiness=_all_well,
             containers=_one_sandbox,
             audit=audit,
-            figures=partial(figures, db),
+            figures=partial(figures, db, SystemClock()),
             record=audit.append,
             keeper=keeper,
         )

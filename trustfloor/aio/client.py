@@ -197,6 +197,6 @@ class AsyncClient(AsyncTyped):
         """The containers of the supervisor's that exist now."""
         return await self._get(ContainersView, "/api/containers")
 
-    async def stats(self) -> StatsView:
+    async def stats(self, days: int = 7) -> StatsView:
         """How many sessions there are, their tags, and what the supervisor takes."""
-        return await self._get(StatsView, "/api/stats")
+        return await self._get(StatsView, at("/api/stats", days=days))

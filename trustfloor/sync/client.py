@@ -195,6 +195,6 @@ class Client(Typed):
         """The containers of the supervisor's that exist now."""
         return self._get(ContainersView, "/api/containers")
 
-    def stats(self) -> StatsView:
+    def stats(self, days: int = 7) -> StatsView:
         """How many sessions there are, their tags, and what the supervisor takes."""
-        return self._get(StatsView, "/api/stats")
+        return self._get(StatsView, at("/api/stats", days=days))
