@@ -212,25 +212,37 @@ async def armed(request: Locator, button: str) -> None:
             await found.click(timeout=2_000)
 
 
-async def test_a_click_that_was_meant_for_something_else_grants_nothing(tab: Tab) -> None:
+HASTY = """
+new MutationObserver(() => {
+  for (const button of document.querySelectorAll('[data-request] .row > button')) {
+    if (button.dataset.hit) continue;
+    button.dataset.hit = 'yes';
+    button.click();
+  }
+}).observe(document, {subtree: true, childList: true});
+"""
+"""Presses every button of a card at once when it comes."""
+
+
+async def test_a_click_that_was_meant_for_something_else_answers_nothing(tab: Tab) -> None:
     page = tab.page
-    await page.add_init_script("""
-        new MutationObserver(() => {
-          for (const button of document.querySelectorAll('[data-request] button.main')) {
-            if (button.dataset.hit) continue;
-            button.dataset.hit = 'yes';
-            button.click();
-          }
-        }).observe(document, {subtree: true, childList: true});
-    """)
+    await page.add_init_script(HASTY)
     await page.reload()
-    await begin(tab, prompt(write("d.md"), step("So.")))
-    request = page.get_by_role("region", name="Request: Write")
-    await expect(request.locator("button[data-hit]")).to_be_visible()
+    options = [{"label": word, "description": word} for word in ("yes", "no")]
+    asked = {"question": "Well?", "header": "Well", "options": options, "multiSelect": False}
+    asking = calls(("AskUserQuestion", {"questions": [asked]}))
+    await begin(tab, prompt(read("today.md"), asking, step("Told: {{last_result}}")), "vault")
+    request = page.get_by_role("region", name="Request: Read")
+    await expect(request.locator("button[data-hit]")).to_have_count(3)
     await armed(request, "Deny")
     await expect(
-        page.locator("[data-tool=Write]").get_by_text("denied", exact=True)
+        page.locator("[data-tool=Read]").get_by_text("denied", exact=True)
     ).to_be_visible()
+    question = page.get_by_role("region", name="Question")
+    await expect(question.locator("button[data-hit]")).to_have_count(2)
+    await question.get_by_role("radio", name="yes").check()
+    await armed(question, "Answer")
+    await expect(page.locator("[data-prose]").last).to_contain_text("yes")
 
 
 async def test_a_question_is_answered_from_the_list_of_all_that_waits(tab: Tab) -> None:
@@ -258,7 +270,7 @@ async def test_a_question_is_answered_from_the_list_of_all_that_waits(tab: Tab) 
     await card.get_by_role("radio", name=re.compile("^green")).check()
     await card.get_by_role("checkbox", name=re.compile("^red")).check()
     await card.get_by_label("Own words: And what for?").fill("the fence")
-    await card.get_by_role("button", name="Answer", exact=True).click()
+    await armed(card, "Answer")
     await expect(page.get_by_text("Nothing waits for you.")).to_be_visible()
     await page.goto(session)
     told = page.locator("[data-prose]").last

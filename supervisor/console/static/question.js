@@ -1,12 +1,9 @@
 // A question of an agent's: options, own words, or no answer.
 
 import { part, post } from "./api.js";
-import { say } from "./announce.js";
-import { countdown } from "./countdown.js";
-import { fill, h } from "./dom.js";
-import { doing, problemBox } from "./ui.js";
+import { Card } from "./card.js";
+import { h } from "./dom.js";
 import { visible } from "./visible.js";
-import { waiting } from "./waiting.js";
 
 function one(question, shown, at, id) {
   const several = shown.multiSelect;
@@ -31,44 +28,21 @@ function one(question, shown, at, id) {
   return { node, answer };
 }
 
-/** The card of an open question, with the same handles as a request's. */
+/** The card of an open question. */
 export function questionCard(asked, { signal, withSession = false }) {
-  const told = h("div", {});
+  const card = new Card(asked, { id: asked.requestId, label: "Question", late: "Nobody answered in time.", signal });
   const parts = asked.questions.map((each, at) => one(each, asked.shown[at], at, asked.requestId));
   const path = `/api/questions/${part(asked.requestId)}`;
-  const act = (label, props, run, words) => doing(label, async () => {
-    fill(told);
-    try {
-      await run();
-      over(words);
-    } catch (error) {
-      if (!signal.aborted) fill(told, problemBox(error));
-    }
-    waiting.soon();
-  }, props);
-  const answer = act("Answer", { class: "main" }, () => {
+  const answer = card.button("Answer", { class: "main" }, async () => {
     const answers = Object.fromEntries(asked.questions.map((each, at) => [each.question, parts[at].answer()]).filter(([, given]) => given !== undefined));
-    return post(`${path}/answer`, { answers });
-  }, "Answered.");
-  const decline = act("Leave it unanswered", {}, () => post(`${path}/decline`, {}), "Left without an answer.");
-  const time = countdown(asked, { signal, onEnd: () => over("Nobody answered in time.") });
-  const forms = h("div", { class: "stack" }, parts.map((each) => each.node), h("div", { class: "row" }, answer, decline));
-  const node = h("section", { class: "request", tabindex: "-1", data: { request: asked.requestId }, "aria-label": "Question" },
-    h("header", {}, h("h2", {}, `${asked.agentName ? visible(asked.agentName) : "The agent"} asks`), time),
+    await post(`${path}/answer`, { answers });
+    return "Answered.";
+  });
+  const decline = card.button("Leave it unanswered", {}, async () => (await post(`${path}/decline`, {}), "Left without an answer."));
+  card.draw([
+    h("header", {}, h("h2", {}, `${asked.agentName ? visible(asked.agentName) : "The agent"} asks`), card.time),
     asked.hasHiddenCharacters ? h("p", { class: "hidden-warning" }, "Careful: it has characters that don't show, or that look like others. They are named as ⟨U+…⟩.") : null,
     withSession ? h("p", {}, h("a", { href: `#/session/${part(asked.sessionId)}` }, "Its session")) : null,
-    forms, told);
-
-  function over(words) {
-    if (node.classList.contains("over")) return;
-    node.classList.add("over");
-    delete node.dataset.request;
-    const hadFocus = node.contains(document.activeElement);
-    time.remove();
-    if (forms.isConnected) forms.replaceWith(h("p", { class: "muted", role: "status" }, words ?? "It is answered."));
-    say(words ?? "It is answered");
-    if (hadFocus) node.focus();
-  }
-
-  return { node, over, rearm: () => {} };
+  ], h("div", { class: "stack" }, parts.map((each) => each.node), h("div", { class: "row" }, answer, decline)));
+  return card;
 }

@@ -1,15 +1,13 @@
 // A permission request as a person judges it: what would run, why it is asked, what can be said.
 
 import { part, post } from "./api.js";
-import { note, say } from "./announce.js";
-import { countdown } from "./countdown.js";
-import { fill, h } from "./dom.js";
+import { note } from "./announce.js";
+import { Card } from "./card.js";
+import { h } from "./dom.js";
 import { may } from "./me.js";
-import { doing, facts, field, problemBox, select, trustBadge } from "./ui.js";
+import { facts, field, select, trustBadge } from "./ui.js";
 import { visible } from "./visible.js";
-import { waiting } from "./waiting.js";
 
-const ARMED_MS = 600; // no click that was meant for something else grants anything
 const LASTING = [["", "as long as the session"], ["900", "15 minutes"], ["3600", "one hour"], ["28800", "8 hours"]];
 const OWN = "own";
 const ONCE = "once";
@@ -70,69 +68,30 @@ function effectsOf(request) {
   return h("div", {}, h("strong", {}, "What it does"), h("ul", { class: "bullets", data: { effects: "" } }, request.effects.map(one)), request.moreEffects > 0 ? h("p", { class: "muted" }, `and ${request.moreEffects} more`) : null);
 }
 
-/**
- * The card of an open request: `node`, `over(words)` when it waits no longer, `rearm()` when what
- * is under the pointer may have changed.
- */
+/** The card of an open request. */
 export function requestCard(request, { signal, withSession = false }) {
-  const told = h("div", {});
+  const card = new Card(request, { id: request.id, label: `Request: ${visible(request.toolName)}`, late: "Nobody answered in time: denied.", signal });
   const granting = beyond(request);
   const message = h("input", { autocomplete: "off", maxlength: "2000" });
-  const buttons = [];
-  let armedAt = 0;
-  const rearm = () => (armedAt = performance.now() + ARMED_MS);
-
-  function button(label, props, act) {
-    const made = doing(label, async () => {
-      if (performance.now() < armedAt || !node.isConnected) return;
-      fill(told);
-      try {
-        await act();
-      } catch (error) {
-        if (!signal.aborted) fill(told, problemBox(error));
-      }
-      waiting.soon();
-    }, props);
-    buttons.push(made);
-    return made;
-  }
-
   const path = `/api/permissions/${part(request.id)}`;
   const hash = { contentHash: request.contentHash };
   const said = () => ({ ...hash, ...(message.value.trim() ? { message: message.value.trim() } : {}) });
-  const grant = button("Allow", { class: "main" }, async () => {
+  const grant = card.button("Allow", { class: "main" }, async () => {
     const answer = await post(`${path}/grant`, { ...hash, ...granting.body() });
-    over(granting.isOnce() ? "Allowed, this once." : `Allowed: ${answer.grants.map((each) => visible(each.pattern)).join(", ")}`);
     if (answer.also.length > 0) note(`${answer.also.length} more ${answer.also.length === 1 ? "request is" : "requests are"} answered by it.`);
+    return granting.isOnce() ? "Allowed, this once." : `Allowed: ${answer.grants.map((each) => visible(each.pattern)).join(", ")}`;
   });
-  const deny = button("Deny", {}, async () => (await post(`${path}/deny`, said()), over("Denied.")));
-  const stop = button("Deny and stop the turn", { class: "danger-quiet" }, async () => (await post(`${path}/deny`, { ...said(), stop: true }), over("Denied, and the turn is stopped.")));
-
-  const time = countdown(request, { signal, onEnd: () => over("Nobody answered in time: denied.") });
-  const forms = h("div", { class: "stack" }, granting.node, h("div", { class: "row" }, grant),
-    h("fieldset", {}, h("legend", {}, "Don't"), field("Message to the agent", message, "It reads this in place of a result."), h("div", { class: "row" }, deny, stop)));
+  const deny = card.button("Deny", {}, async () => (await post(`${path}/deny`, said()), "Denied."));
+  const stop = card.button("Deny and stop the turn", { class: "danger-quiet" }, async () => (await post(`${path}/deny`, { ...said(), stop: true }), "Denied, and the turn is stopped."));
   const who = request.agentName ? `${visible(request.agentName)}: ` : "";
-  const node = h("section", { class: "request", tabindex: "-1", data: { request: request.id }, "aria-label": `Request: ${visible(request.toolName)}` },
-    h("header", {}, h("h2", {}, who, visible(request.toolName), " ", h("span", { class: "muted" }, visible(request.permissionType))), h("span", { class: "row" }, trustBadge(request.trustLevel), time)),
+  card.draw([
+    h("header", {}, h("h2", {}, who, visible(request.toolName), " ", h("span", { class: "muted" }, visible(request.permissionType))), h("span", { class: "row" }, trustBadge(request.trustLevel), card.time)),
     request.hasHiddenCharacters ? h("p", { class: "hidden-warning" }, "Careful: it has characters that don't show, or that look like others. They are named below as ⟨U+…⟩.") : null,
     h("pre", { class: "code", tabindex: "0", role: "region", "aria-label": "What would run" }, request.display),
     effectsOf(request),
     facts([["Why you are asked", visible(request.reason)], ["Rule", h("code", {}, visible(request.rule))],
       ["Session", withSession ? h("a", { href: `#/session/${part(request.sessionId)}` }, visible(request.workspace ?? request.sessionId)) : null]]),
-    forms, told);
-
-  function over(words) {
-    if (node.classList.contains("over")) return;
-    node.classList.add("over");
-    delete node.dataset.request;
-    const hadFocus = node.contains(document.activeElement);
-    time.remove();
-    const last = h("p", { class: "muted", role: "status" }, words ?? "It is answered.");
-    if (forms.isConnected) forms.replaceWith(last);
-    say(words ?? "It is answered");
-    if (hadFocus) node.focus();
-  }
-
-  rearm();
-  return { node, over, rearm };
+  ], h("div", { class: "stack" }, granting.node, h("div", { class: "row" }, grant),
+    h("fieldset", {}, h("legend", {}, "Don't"), field("Message to the agent", message, "It reads this in place of a result."), h("div", { class: "row" }, deny, stop))));
+  return card;
 }

@@ -134,7 +134,11 @@ export class Turns {
 
   on_permission_resolved(data) {
     const words = { granted: "Answered.", denied: "Denied.", timed_out: "Nobody answered in time.", void: "It is no longer open." };
-    this.#cards.get(data.id)?.over(words[data.decision]);
+    const card = this.#cards.get(data.id);
+    if (card !== undefined) {
+      card.over(words[data.decision]);
+      this.#rearm();
+    }
     for (const call of this.#calls.values()) if (call.requestId === data.id) call.resolved(data);
   }
 
@@ -144,6 +148,7 @@ export class Turns {
 
   /** A card for each request of this session that is open now; what events said may be long over. */
   #drawCards() {
+    const drawn = this.#cards.size;
     for (const request of waiting.permissions) {
       if (!this.#asked.has(request.id) || this.#cards.has(request.id)) continue;
       const card = requestCard(request, { signal: this.signal });
@@ -158,6 +163,12 @@ export class Turns {
       this.#cards.set(asked.requestId, card);
       this.#into(card.node);
     }
+    if (this.#cards.size > drawn) this.#rearm();
+  }
+
+  /** Cards have moved: what is under the pointer may be another one now. */
+  #rearm() {
+    for (const card of this.#cards.values()) card.rearm();
   }
 
   on_warning(data) {

@@ -25,10 +25,8 @@ export async function show({ place, signal, title }) {
       if (open.has(id)) continue;
       // A card that is being worked on stays, and tells that it is over.
       if (card.node.contains(document.activeElement)) card.over();
-      else {
-        card.node.remove();
-        moved = true;
-      }
+      else card.node.remove();
+      moved = true;
       cards.delete(id);
     }
     for (const [id, [, make]] of [...open].sort((a, b) => a[1][0] - b[1][0])) {
