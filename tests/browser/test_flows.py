@@ -235,9 +235,7 @@ async def test_a_click_that_was_meant_for_something_else_answers_nothing(tab: Ta
     request = page.get_by_role("region", name="Request: Read")
     await expect(request.locator("button[data-hit]")).to_have_count(3)
     await armed(request, "Deny")
-    await expect(
-        page.locator("[data-tool=Read]").get_by_text("denied", exact=True)
-    ).to_be_visible()
+    await expect(page.locator("[data-tool=Read]").get_by_text("denied", exact=True)).to_be_visible()
     question = page.get_by_role("region", name="Question")
     await expect(question.locator("button[data-hit]")).to_have_count(2)
     await question.get_by_role("radio", name="yes").check()

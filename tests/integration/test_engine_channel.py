@@ -12,6 +12,7 @@ from supervisor.errors import AgentProcessFailed
 from supervisor.runtimes.container.engine import Engine
 from supervisor.runtimes.container.start_line import Resume, StartLine, encode
 from tests.worlds import engine as world
+from tests.worlds.waiting import A_WHILE
 
 pytestmark = pytest.mark.engine
 
@@ -41,7 +42,7 @@ async def test_a_flood_of_100_mb_arrives_byte_for_byte_in_flat_memory(engine: En
         await box.measured(channel)
         await channel.write(encode(StartLine((*PYTHON, program), "/", {})))
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        async with asyncio.timeout(world.A_WHILE):
+        async with asyncio.timeout(A_WHILE):
             async for chunk in channel.chunks():
                 found.update(chunk)
                 size += len(chunk)
@@ -75,7 +76,7 @@ async def _cpu_time(box: world.Box) -> list[str]:
 
 async def _settled(read: Callable[[], Awaitable[object]]) -> bool:
     """Whether a growing number comes to rest."""
-    async with asyncio.timeout(world.A_WHILE):
+    async with asyncio.timeout(A_WHILE):
         last, same = await read(), 0
         while same < 5:
             await asyncio.sleep(0.1)

@@ -11,6 +11,7 @@ from supervisor.runtimes.container.engine import Engine
 from supervisor.runtimes.container.reaper import reap_containers
 from supervisor.runtimes.container.start_line import StartLine, encode
 from tests.worlds import engine as world
+from tests.worlds.waiting import A_WHILE
 
 pytestmark = pytest.mark.engine
 
@@ -40,7 +41,7 @@ async def test_processes_that_left_their_parent_die_with_the_sandbox(engine: Eng
         await channel.write(
             encode(StartLine(("/bin/bash", "-c", script), "/", world.PLAIN_ENVIRONMENT))
         )
-        async with asyncio.timeout(world.A_WHILE):
+        async with asyncio.timeout(A_WHILE):
             async for chunk in channel.chunks():
                 if b"ready" in chunk:
                     break
@@ -71,7 +72,7 @@ async def test_a_container_made_for_a_caller_that_gave_up_is_found_by_the_reaper
         giving_up.cancel()
         await asyncio.wait([giving_up])
         # The engine may be half-way through making it: listed already, and not yet to be removed.
-        async with asyncio.timeout(world.A_WHILE):
+        async with asyncio.timeout(A_WHILE):
             while (await reap_containers(engine, box.instance, list)).removed == 0:
                 await asyncio.sleep(0)
         assert await engine.list_ours(box.instance) == ()
