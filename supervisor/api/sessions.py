@@ -74,6 +74,7 @@ async def list_sessions(  # noqa: PLR0913 - each is a filter
     workspace: str | None = None,
     module: str | None = None,
     agent: Annotated[str | None, Query(description="The name of its agent")] = None,
+    tag: Annotated[str | None, Query(description="One that it has")] = None,
 ) -> SessionsView:
     """A page of sessions, the last accessed first."""
     wanted = [workspace] if workspace or caller.workspaces is None else sorted(caller.workspaces)
@@ -87,6 +88,7 @@ async def list_sessions(  # noqa: PLR0913 - each is a filter
             workspace=each,
             module=module,
             agent_type=agent,
+            tag=tag,
             before=before,
         )
     ]

@@ -38,6 +38,7 @@ def list_sessions(  # noqa: PLR0913 - each is an option of the command
     before: Annotated[str | None, typer.Option(help="Those after the page that ended so.")] = None,
     workspace: Annotated[str | None, typer.Option(help="Of this workspace only.")] = None,
     agent: Annotated[str | None, typer.Option(help="Of the agent of this name only.")] = None,
+    tag: Annotated[str | None, typer.Option(help="With this tag only.")] = None,
     archived: Annotated[bool, typer.Option("--archived", help="Those put away.")] = False,
     as_json: AsJson = False,
     data_dir: DataDir = None,
@@ -48,6 +49,7 @@ def list_sessions(  # noqa: PLR0913 - each is an option of the command
         "before": before,
         "workspace": workspace,
         "agent": agent,
+        "tag": tag,
         "archived": "true" if archived else "false",
     }
     query = urlencode({key: value for key, value in wanted.items() if value is not None})

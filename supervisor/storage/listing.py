@@ -1,7 +1,8 @@
 """The queries of the list of sessions: each is read from an index, whatever is filtered by.
 
 For each set of filters there is an index that ends in `last_accessed`; its entries end in the row's
-number, by which ties are broken. So a page costs what its rows cost, however many there are.
+number, by which ties are broken. So a page costs what its rows cost, however many there are. Those
+of a tag are found by it and sorted: such a page costs what the sessions with the tag cost.
 """
 
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from supervisor.storage.session_row import POSITION
 # As the indexes have it: whatever stands there by hand, a row is in one of the two lists.
 _ARCHIVED: Final = "(archived <> 0)"
 _COLUMNS: Final = f"rowid AS {POSITION}, *"
+_TAGGED: Final = "id IN (SELECT session_id FROM session_tags WHERE tag = ?)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,7 @@ class Filters:
     archived: bool | None = None
     agent_type: str | None = None
     workspace: str | None = None
+    tag: str | None = None
 
 
 def page(filters: Filters, limit: int, offset: int = 0, before: str | None = None) -> Query:
@@ -47,10 +50,15 @@ def page(filters: Filters, limit: int, offset: int = 0, before: str | None = Non
         else:
             moment = "?"
             parameters += [place.moment, place.position]
-        conditions.append(f"(last_accessed, rowid) < ({moment}, ?)")
-    sql, repeated = _select(_COLUMNS, conditions, filters.archived)
+        conditions.append(f"({_column('last_accessed', filters)}, rowid) < ({moment}, ?)")
+    if filters.tag is None:
+        sql, repeated = _select(_COLUMNS, conditions, filters.archived)
+    else:
+        conditions += _put_away(filters)
+        sql, repeated = f"SELECT {_COLUMNS} FROM sessions{_where(conditions)}", 1  # noqa: S608 - constants
     return Query(
-        f"{sql} ORDER BY last_accessed DESC, {POSITION} DESC LIMIT ? OFFSET ?",
+        f"{sql} ORDER BY {_column('last_accessed', filters)} DESC, {POSITION} DESC"
+        " LIMIT ? OFFSET ?",
         (*parameters * repeated, limit, offset),
     )
 
@@ -58,8 +66,7 @@ def page(filters: Filters, limit: int, offset: int = 0, before: str | None = Non
 def count(filters: Filters) -> Query:
     """How many sessions the filters let through, as the column `found`."""
     conditions, parameters = _conditions(filters)
-    if filters.archived is not None:
-        conditions.append(f"{_ARCHIVED} = {int(filters.archived)}")
+    conditions += _put_away(filters)
     return Query(
         f"SELECT count(*) AS found FROM sessions{_where(conditions)}",  # noqa: S608 - constants
         tuple(parameters),
@@ -83,7 +90,7 @@ def _select(columns: str, conditions: list[str], archived: bool | None) -> tuple
 
 def _conditions(filters: Filters) -> tuple[list[str], list[Any]]:
     given = [
-        (column, value)
+        (f"{_column(column, filters)} = ?", value)
         for column, value in (
             ("module", filters.module),
             ("agent_type", filters.agent_type),
@@ -91,7 +98,20 @@ def _conditions(filters: Filters) -> tuple[list[str], list[Any]]:
         )
         if value is not None
     ]
-    return [f"{column} = ?" for column, _ in given], [value for _, value in given]
+    if filters.tag is not None:
+        given.append((_TAGGED, filters.tag))
+    return [condition for condition, _ in given], [value for _, value in given]
+
+
+def _put_away(filters: Filters) -> list[str]:
+    if filters.archived is None:
+        return []
+    return [f"{_column(_ARCHIVED, filters)} = {int(filters.archived)}"]
+
+
+def _column(name: str, filters: Filters) -> str:
+    """The column; with a tag so that no index of it is used in place of the tag's."""
+    return name if filters.tag is None else f"+{name}"
 
 
 def _where(conditions: list[str]) -> str:

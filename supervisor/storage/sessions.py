@@ -17,6 +17,7 @@ from supervisor.storage.database import Database
 from supervisor.storage.listing import Filters
 from supervisor.storage.session import PERMISSIONS, Session, SessionCreate, SessionUpdate
 from supervisor.storage.session_row import POSITION, parse_row
+from supervisor.storage.tags import normal_tag
 from supervisor.storage.timestamp import SystemClock, from_text, to_text
 
 DAY: Final = 24 * 60 * 60
@@ -73,6 +74,7 @@ class SessionStore:
         archived: bool | None = None,
         agent_type: str | None = None,
         workspace: str | None = None,
+        tag: str | None = None,
         before: str | None = None,
         offset: int = 0,
     ) -> list[Session]:
@@ -80,10 +82,14 @@ class SessionStore:
 
         `before` is the `cursor` of the last session of the page before, at the cost of one page.
         `offset` skips as many, at the cost of what it skips. Raises InvalidRequest for a cursor
-        that is none.
+        or a tag that is none.
         """
         filters = Filters(
-            module=module, archived=archived, agent_type=agent_type, workspace=workspace
+            module=module,
+            archived=archived,
+            agent_type=agent_type,
+            workspace=workspace,
+            tag=None if tag is None else normal_tag(tag),
         )
         limit, offset = min(max(0, limit), MOST_LISTED), min(max(0, offset), _LARGEST_OFFSET)
         query = listing.page(filters, limit, offset, before)

@@ -40,6 +40,7 @@ class AsyncSessions(AsyncTyped):
         workspace: str | None = None,
         module: str | None = None,
         agent: str | None = None,
+        tag: str | None = None,
     ) -> SessionsView:
         """A page of sessions, the last used first; `before` is the `next` of the page before."""
         path = at(
@@ -50,6 +51,7 @@ class AsyncSessions(AsyncTyped):
             workspace=workspace,
             module=module,
             agent=agent,
+            tag=tag,
         )
         return await self._get(SessionsView, path)
 

@@ -1,6 +1,7 @@
 """The list of sessions: what each filter lets through, page by page, and that nothing is sorted."""
 
 import random
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from supervisor.ids import SessionId
 from supervisor.storage import listing
 from supervisor.storage.listing import Filters
 from supervisor.storage.session import Session, SessionCreate
+from supervisor.storage.tags import TagStore
 from supervisor.storage.timestamp import from_text
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.storage import Stores, stores
@@ -49,6 +51,20 @@ async def test_every_page_is_read_from_an_index_and_never_sorted_or_scanned(
                     given = [filters.module, filters.agent_type, filters.workspace]
                     used = read.count("=?") - read.count("<expr>=?")
                     assert used == sum(each is not None for each in given), (filters, read)
+
+
+@pytest.mark.parametrize("cursor", CURSORS)
+async def test_a_page_of_a_tag_reads_the_sessions_that_have_it_and_no_others(
+    tmp_path: Path, cursor: str | None
+) -> None:
+    async with stores(tmp_path) as at:
+        for filters in COMBINATIONS:
+            query = listing.page(replace(filters, tag="plans"), 50, before=cursor)
+            plan = await at.db.rows(f"EXPLAIN QUERY PLAN {query.sql}", query.parameters)
+            reads = [row["detail"] for row in plan]
+            assert "SEARCH sessions USING INDEX sqlite_autoindex_sessions_1 (id=?)" in reads
+            assert "SEARCH session_tags USING INDEX idx_session_tags_tag (tag=?)" in reads
+            assert not any(each.startswith("SCAN") for each in reads), (filters, reads)
 
 
 async def test_counts_are_read_from_an_index(tmp_path: Path) -> None:
@@ -114,6 +130,33 @@ async def test_pages_by_cursor_and_by_offset_hold_what_the_filters_let_through(
             assert by_offset == expected, filters
             counted = await at.sessions.get_session_count(archived=filters.archived, **options)
             assert counted == len(expected)
+
+
+async def test_pages_of_a_tag_hold_the_sessions_that_have_it(tmp_path: Path) -> None:
+    async with stores(tmp_path) as at:
+        every = await filled(at, 60)
+        tagged = {each.id for each in every[::3]}
+        tags = TagStore(at.db)
+        for each in sorted(tagged):
+            await tags.add_tag(each, "Plans")
+        await tags.add_tag(every[1].id, "home")
+        for filters in COMBINATIONS:
+            options: dict[str, Any] = {
+                "module": filters.module,
+                "agent_type": filters.agent_type,
+                "workspace": filters.workspace,
+                "archived": filters.archived,
+            }
+            found, before = list[str](), None
+            while page := await at.sessions.list_sessions(
+                4, tag=" PLANS ", before=before, **options
+            ):
+                found += [each.id for each in page]
+                before = page[-1].cursor
+            assert found == [e.id for e in every if e.id in tagged and lets_through(filters, e)]
+        assert await at.sessions.list_sessions(tag="nobody's") == []
+        with pytest.raises(InvalidRequest):
+            await at.sessions.list_sessions(tag="\0")
 
 
 @pytest.mark.parametrize(
