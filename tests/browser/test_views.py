@@ -16,6 +16,8 @@ VIEWS = {
     "#/new": "New session",
     "#/approvals": "Approvals",
     "#/search?q=oat": "Search",
+    "#/captures": "Captures",
+    "#/imports": "Imports",
     "#/workspaces": "Workspaces",
     "#/agents": "Agents",
     "#/mcp": "MCP servers",
@@ -45,6 +47,8 @@ async def visitor() -> AsyncIterator[Visitor]:
         (house.vault / "agents").mkdir()
         (house.vault / "agents" / "writer.md").write_text(AGENT)
         (house.vault / "agents" / "broken.md").write_text("---\nname: 7\n---\n")
+        (house.vault / "captures").mkdir()
+        (house.vault / "captures" / "a long name without a blank_".ljust(120, "x")).write_text("x")
         (house.vault / ".mcp.json").write_text('{"mcpServers": {"notes": {"command": "true"}}}')
         yield made
 

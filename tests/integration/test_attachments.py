@@ -2,7 +2,6 @@
 
 import base64
 import json
-import zlib
 
 import pytest
 
@@ -10,22 +9,9 @@ from supervisor.sessions.attachments import Attachment
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.house import prompt, step
 from tests.worlds.noting_model import a_noted_house, a_noting_model
+from tests.worlds.picture import png
 
 pytestmark = pytest.mark.engine
-
-
-def png(side: int = 64) -> bytes:
-    """A picture that any reader takes."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        check = zlib.crc32(kind + data).to_bytes(4, "big")
-        return len(data).to_bytes(4, "big") + kind + data + check
-
-    size = side.to_bytes(4, "big")
-    rows = b"".join(b"\0" + bytes([row, 0, 99] * side) for row in range(side))
-    head = chunk(b"IHDR", size + size + b"\x08\x02\0\0\0")
-    body = chunk(b"IDAT", zlib.compress(rows))
-    return b"\x89PNG\r\n\x1a\n" + head + body + chunk(b"IEND", b"")
 
 
 @pytest.mark.parametrize("level", list(TrustLevel))

@@ -104,25 +104,34 @@ class Visitor:
 
     @asynccontextmanager
     async def tab(
-        self, *, signed_in: bool = True, token: str | None = None, **context: Any
+        self,
+        *,
+        signed_in: bool = True,
+        token: str | None = None,
+        url: str | None = None,
+        **context: Any,
     ) -> AsyncIterator[Tab]:
-        """A window and a profile of its own; logged in by a code of a token's, or the owner's."""
-        state = await self._signed_in(token or self.house.token) if signed_in else None
+        """A window and a profile of its own; logged in by a code of a token's, or the owner's.
+
+        It goes to the supervisor itself, or to the `url` of what stands before it.
+        """
+        url = url or self.house.url
+        state = await self._signed_in(url, token or self.house.token) if signed_in else None
         made = await self.browser.new_context(
             **{"viewport": DESK, "storage_state": state, **context}
         )
         try:
             await made.add_init_script(_LISTEN)
             tab = Tab(await made.new_page(), self.house)
-            await tab.page.goto(f"{self.house.url}/")
+            await tab.page.goto(f"{url}/")
             yield tab
             tab.nothing_to_complain()
         finally:
             await made.close()
 
-    async def _signed_in(self, token: str) -> StorageState:
+    async def _signed_in(self, origin: str, token: str) -> StorageState:
         """What a browser holds once its page has logged in by a code."""
-        url = f"{self.house.url}/api"
+        url = f"{origin}/api"
         holder = {"Authorization": f"Bearer {token}"}
         context = await self.browser.new_context()
         try:
@@ -133,7 +142,7 @@ class Visitor:
             assert answer.ok, await answer.text()
             state = await context.storage_state()
             kept: Any = {"name": "trustfloor.page", "value": (await answer.json())["csrfToken"]}
-            return {**state, "origins": [{"origin": self.house.url, "localStorage": [kept]}]}
+            return {**state, "origins": [{"origin": origin, "localStorage": [kept]}]}
         finally:
             await context.close()
 

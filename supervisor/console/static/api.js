@@ -47,11 +47,12 @@ function address(path, query) {
   return `${path}?${parts}`;
 }
 
-/** A request as the browser's own `fetch` makes it, with what ours need; raises Problem. */
+/** A request as the browser's own `fetch` makes it, with what ours need; `body` is JSON or a form. Raises Problem. */
 export async function send(method, path, { body, query, headers = {}, signal } = {}) {
   const changes = method !== "GET";
   const all = { Accept: "application/json", ...headers };
-  if (changes) all["Content-Type"] = "application/json";
+  const isForm = body instanceof FormData; // of which the browser itself tells the type
+  if (changes && !isForm) all["Content-Type"] = "application/json";
   const secret = localStorage.getItem(SECRET);
   if (secret !== null) all["X-CSRF-Token"] = secret;
   let answer;
@@ -59,7 +60,7 @@ export async function send(method, path, { body, query, headers = {}, signal } =
     answer = await fetch(address(path, query), {
       method,
       headers: all,
-      body: changes ? JSON.stringify(body ?? {}) : undefined,
+      body: isForm ? body : changes ? JSON.stringify(body ?? {}) : undefined,
       credentials: "same-origin",
       cache: "no-store",
       redirect: "error",
@@ -67,7 +68,7 @@ export async function send(method, path, { body, query, headers = {}, signal } =
     });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new Problem(0, { code: "unreachable", detail: "The supervisor doesn't answer.", remedy: "Is it running? This page tries again by itself." });
+    throw new Problem(0, { code: "unreachable", detail: "The supervisor doesn't answer.", remedy: "see whether it runs, and try again" });
   }
   noteClock(answer.headers.get("date"));
   if (answer.ok) return answer;

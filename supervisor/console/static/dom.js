@@ -41,6 +41,28 @@ export function fill(element, ...children) {
   return element;
 }
 
+/** A picture out of bytes, of a type that holds nothing but a picture; `onBroken`: it is none. */
+export function picture(bytes, type, words, onBroken) {
+  if (!/^image\/(png|jpeg|gif|webp)$/.test(type)) throw new TypeError(`not shown as a picture: ${type}`);
+  const made = h("img", { class: "picture", alt: words });
+  const address = URL.createObjectURL(new Blob([bytes], { type }));
+  const over = () => URL.revokeObjectURL(address);
+  made.addEventListener("load", over);
+  made.addEventListener("error", () => (over(), onBroken()));
+  made.src = address;
+  return made;
+}
+
+/** Lets the browser save bytes as a file, as which it is never opened here. */
+export function saveAs(bytes, name) {
+  const address = URL.createObjectURL(new Blob([bytes], { type: "application/octet-stream" }));
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}
+
 const PATHS = {
   menu: "M4 7h16M4 12h16M4 17h16",
   moon: "M20 14.5A8 8 0 0 1 9.5 4 8 8 0 1 0 20 14.5Z",
@@ -49,6 +71,7 @@ const PATHS = {
   vault: "M4 6h16v13H4ZM12 10v4M4 10h3M17 10h3",
   sandboxed: "M12 3 20 7v10l-8 4-8-4V7ZM12 3v18M4 7l8 4 8-4",
   wait: "M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16ZM12 8v4l3 2",
+  clip: "M20 11.5 12.5 19a4.6 4.6 0 0 1-6.5-6.5l8-8a3 3 0 0 1 4.3 4.3l-8 8a1.5 1.5 0 0 1-2.2-2.1l7.4-7.4",
   ok: "M5 12.5 10 17 19 7",
   no: "M6 6 18 18M18 6 6 18",
   note: "M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16ZM12 11v5M12 8v.5",

@@ -1,6 +1,7 @@
 // What is round every view: the bar with what waits, and the rooms.
 
 import { fill, h, icon } from "./dom.js";
+import { feed } from "./feed.js";
 import { may, seesAll, whoIs } from "./me.js";
 import { showKeys } from "./shortcuts.js";
 import { choose, theme } from "./theme.js";
@@ -9,11 +10,12 @@ import { visible } from "./visible.js";
 import { waiting } from "./waiting.js";
 
 const answers = () => may("approve");
+const wholeChat = () => may("chat") && seesAll();
 const wholeAdmin = () => may("admin") && seesAll();
 const anyone = () => true;
 
 const ROOMS = [
-  ["Work", [["sessions", "Sessions", anyone], ["approvals", "Approvals", answers], ["search", "Search", () => may("chat") && seesAll()]]],
+  ["Work", [["sessions", "Sessions", anyone], ["approvals", "Approvals", answers], ["search", "Search", wholeChat], ["captures", "Captures", wholeChat], ["imports", "Imports", wholeChat]]],
   ["Setup", [["workspaces", "Workspaces", anyone], ["agents", "Agents", seesAll], ["mcp", "MCP servers", wholeAdmin], ["policy", "Policy", anyone], ["grants", "Grants", () => may("approve") || may("admin")]]],
   ["Machine", [["containers", "Containers", wholeAdmin], ["audit", "Audit", wholeAdmin], ["access", "Access", wholeAdmin], ["health", "Health", anyone]]],
 ];
@@ -35,12 +37,17 @@ function themeSwitch() {
   return made;
 }
 
+let isLost = false;
+
+/** What waits, as far as is known: while nothing can be heard, the bar doesn't say that all is well. */
 function waitingLink() {
-  const made = h("a", { href: "#/approvals", class: "waits" });
+  const made = answers() ? h("a", { href: "#/approvals", class: "waits" }) : h("span", { class: "waits" });
   const draw = () => {
     const count = waiting.count;
-    fill(made, icon("wait"), h("span", {}, count === 0 ? "Nothing waits" : count === 1 ? "1 waits for you" : `${count} wait for you`));
-    made.classList.toggle("some", count > 0);
+    made.hidden = !answers() && !isLost;
+    fill(made, icon("wait"), h("span", {}, isLost ? "No connection" : count === 0 ? "Nothing waits" : count === 1 ? "1 waits for you" : `${count} wait for you`));
+    made.classList.toggle("some", count > 0 && !isLost);
+    made.classList.toggle("lost", isLost);
   };
   draw();
   drawing.push(draw);
@@ -48,7 +55,12 @@ function waitingLink() {
 }
 
 let drawing = [];
-waiting.addEventListener("change", () => drawing.forEach((draw) => draw()));
+const drawAll = () => drawing.forEach((draw) => draw());
+waiting.addEventListener("change", drawAll);
+feed.addEventListener("state", ({ detail }) => {
+  isLost = detail === "lost";
+  drawAll();
+});
 
 let leave = null;
 
@@ -69,7 +81,7 @@ export function drawBar({ signOut = null }) {
     return;
   }
   leave = signOut;
-  fill(bar, menu, name, h("span", { class: "gap" }), answers() ? waitingLink() : null, keys, themeSwitch(), logOut("quiet wide"));
+  fill(bar, menu, name, h("span", { class: "gap" }), waitingLink(), keys, themeSwitch(), logOut("quiet wide"));
 }
 
 window.addEventListener("hashchange", () => {

@@ -5,6 +5,7 @@ import { say } from "./announce.js";
 import { fill } from "./dom.js";
 import { drawBar, drawRooms } from "./frame.js";
 import { listen } from "./feed.js";
+import { keepThePage } from "./files.js";
 import { begin, end, show } from "./router.js";
 import { listenForKeys } from "./shortcuts.js";
 import { apply } from "./theme.js";
@@ -88,4 +89,5 @@ document.getElementById("skip").addEventListener("click", (event) => {
 
 apply();
 listenForKeys();
+keepThePage();
 start();

@@ -78,7 +78,7 @@ export async function show() {
   } catch (error) {
     if (mine.signal.aborted) return;
     context.title("Not shown");
-    fill(place, h("h1", { tabindex: "-1" }, "That can't be shown"), problemBox(error));
+    fill(place, h("h1", { tabindex: "-1" }, "That can't be shown"), problemBox(error), h("div", { class: "row" }, h("button", { type: "button", on: { click: show } }, "Try again")));
   }
   if (mine.signal.aborted) return;
   main().removeAttribute("aria-busy");

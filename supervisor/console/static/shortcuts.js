@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 import { go } from "./router.js";
 
 const KEY = "trustfloor-keys";
-const ROOMS = { s: "#/sessions", n: "#/new", a: "#/approvals", w: "#/workspaces", p: "#/policy", g: "#/grants", h: "#/health", u: "#/audit" };
+const ROOMS = { s: "#/sessions", n: "#/new", a: "#/approvals", c: "#/captures", i: "#/imports", w: "#/workspaces", p: "#/policy", g: "#/grants", h: "#/health", u: "#/audit" };
 
 const TOLD = [
   ["?", "this list"],
@@ -14,6 +14,8 @@ const TOLD = [
   ["g s", "sessions"],
   ["g n", "a new session"],
   ["g a", "approvals"],
+  ["g c", "captures"],
+  ["g i", "imports"],
   ["g w", "workspaces"],
   ["g p", "policy"],
   ["g g", "grants"],

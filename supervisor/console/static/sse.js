@@ -4,7 +4,7 @@
 import { send } from "./api.js";
 
 const SILENCE_MS = 40_000; // the supervisor says something every 15 s
-const LONGEST_WAIT_MS = 15_000;
+const LONGEST_WAIT_MS = 5_000;
 
 /** Takes text in pieces and gives whole messages: `{id, type, data}`. */
 export class Parser {
@@ -48,6 +48,11 @@ export class Parser {
   }
 }
 
+/** Whether a Problem may be over in a moment. */
+export function isPassing(error) {
+  return [0, 429, 502, 503, 504].includes(error.status);
+}
+
 /**
  * Follows a stream for as long as `signal` lets it, over broken connections: it comes back with the
  * last id. `onEvents` gets lists of `{type, id, data}`, `onState` "open", "lost" or "closed".
@@ -70,7 +75,7 @@ export async function follow(path, { signal, after = null, onEvents, onState = (
       }
     } catch (error) {
       if (signal.aborted) break;
-      if (error.status && ![0, 429, 502, 503, 504].includes(error.status)) throw error;
+      if (error.status && !isPassing(error)) throw error;
     }
     if (signal.aborted) break;
     onState("lost");
@@ -102,7 +107,8 @@ async function* pieces(answer, beat) {
   }
 }
 
-function pause(ms, signal) {
+/** Waits so long, or until there is a network again, or `signal` says to stop. */
+export function pause(ms, signal) {
   return new Promise((resolve) => {
     const timer = setTimeout(over, ms);
     function over() {

@@ -9,9 +9,14 @@ import { visible } from "./visible.js";
 
 const LEVELS = [["sandboxed", "sandboxed"], ["vault", "vault"], ["full", "full"]];
 
+const sourceOf = (floor) => `${visible(floor.source)}${floor.name ? ` ${visible(floor.name)}` : ""}`;
+
+/** Who demands what; who demands nothing (`full` is no floor) is told in passing. */
 function floors(list) {
-  if (list.length === 0) return "none";
-  return h("ul", { data: { floors: "" } }, list.map((each) => h("li", {}, trustBadge(each.level), ` ${visible(each.source)}${each.name ? ` ${visible(each.name)}` : ""}`)));
+  const demands = list.filter((each) => each.level !== "full");
+  const others = list.filter((each) => each.level === "full");
+  return [demands.length > 0 ? h("ul", { data: { floors: "" } }, demands.map((each) => h("li", {}, trustBadge(each.level), ` ${sourceOf(each)}`))) : "none",
+    others.length > 0 ? h("p", { class: "muted small" }, `None of: ${others.map(sourceOf).join(", ")}`) : null];
 }
 
 /** The panel, and `load` to look again. */

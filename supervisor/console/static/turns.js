@@ -171,8 +171,11 @@ export class Turns {
     for (const card of this.#cards.values()) card.rearm();
   }
 
+  /** One that comes between turns, as that the supervisor stops, begins none. */
   on_warning(data) {
-    this.#into(h("div", { class: "warned", role: "status" }, h("strong", {}, visible(data.code)), ` ${visible(data.message)}`));
+    const told = h("div", { class: "warned", role: "status" }, h("strong", {}, visible(data.code).replaceAll("_", " ")), `: ${visible(data.message)}`);
+    if (this.#turn === null) this.place.append(told);
+    else this.#into(told);
   }
 
   on_model(data) {

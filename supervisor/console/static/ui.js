@@ -1,6 +1,7 @@
 // Parts that all views are made of.
 
 import { h, icon } from "./dom.js";
+import { remedyWords } from "./remedies.js";
 import { visible } from "./visible.js";
 
 const WORDS = { full: "full", vault: "vault", sandboxed: "sandboxed" };
@@ -27,7 +28,7 @@ export function chip(text, tone = "") {
 export function problemBox(error) {
   const lines = [h("p", {}, h("strong", {}, visible(error.message)))];
   if (error.where) lines.push(h("p", {}, "Where: ", h("code", {}, visible(error.where))));
-  if (error.remedy) lines.push(h("p", {}, "What helps: ", visible(error.remedy)));
+  if (error.remedy) lines.push(h("p", {}, "What helps: ", remedyWords(error.remedy)));
   for (const each of (error.errors ?? []).slice(0, 20)) {
     if (error.errors.length > 1) lines.push(h("p", {}, h("code", {}, visible(each.field)), ` ${visible(each.detail)}`));
   }

@@ -4,10 +4,12 @@ import * as access from "./access.js";
 import * as agents from "./agents.js";
 import * as approvals from "./approvals.js";
 import * as audit from "./audit.js";
+import * as captures from "./captures.js";
 import * as containers from "./containers.js";
 import * as fresh from "./new.js";
 import * as grants from "./grants.js";
 import * as health from "./health.js";
+import * as imports from "./imports.js";
 import * as mcp from "./mcp.js";
 import * as policy from "./policy.js";
 import * as search from "./search.js";
@@ -21,6 +23,8 @@ export const views = [
   ["/session/:id", session],
   ["/approvals", approvals],
   ["/search", search],
+  ["/captures", captures],
+  ["/imports", imports],
   ["/workspaces", workspaces],
   ["/agents", agents],
   ["/mcp", mcp],

@@ -1,9 +1,11 @@
 // A new session: the message it begins with, where it works, and how strictly.
 
-import { get, send } from "../api.js";
+import { get } from "../api.js";
+import { attaching } from "../chosen.js";
 import { fill, h } from "../dom.js";
 import { seesAll } from "../me.js";
 import { go } from "../router.js";
+import { Sending } from "../sending.js";
 import { field, LEVELS, problemBox, select, trustBadge } from "../ui.js";
 import { visible } from "../visible.js";
 
@@ -33,7 +35,7 @@ export async function show({ place, query, signal, title }) {
     get("/api/workspaces", { signal }).then((told) => told.workspaces),
     seesAll() ? get("/api/agents", { signal }).then((told) => told.agents, () => []) : [],
   ]);
-  const message = h("textarea", { rows: "5", required: true, data: { message: "" }, dir: "auto" });
+  const message = h("textarea", { rows: "5", data: { message: "" }, dir: "auto" });
   const workspace = select(spaces.map((each) => [each.slug, visible(each.name)]), query.workspace ?? (spaces.some((each) => each.slug === "default") ? "default" : spaces[0]?.slug));
   const agent = select([["", "none"], ...agents.map((each) => [each.path, `${visible(each.name)}: ${visible(each.description)}`])], query.agent ?? "");
   const folder = h("input", { spellcheck: "false", autocapitalize: "off" });
@@ -42,8 +44,10 @@ export async function show({ place, query, signal, title }) {
   workspace.addEventListener("change", trust.judge);
   const told = h("div", {});
   const begin = h("button", { type: "submit", class: "main" }, "Begin");
-  const form = h("form", { class: "stack" },
-    field("Message", message),
+  const form = h("form", { class: "stack" });
+  const files = attaching(form);
+  const sending = new Sending();
+  fill(form, field("Message", message), files.list, h("div", { class: "row" }, files.button),
     trust.node,
     h("div", { class: "filters" }, field("Workspace", workspace), field("Agent", agent)),
     field("Working directory", folder, "Relative to the vault. Left empty, it is the workspace's folder."),
@@ -51,6 +55,11 @@ export async function show({ place, query, signal, title }) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     fill(told);
+    if (!message.value.trim() && files.isEmpty) {
+      fill(told, problemBox({ message: "There is nothing to send yet.", remedy: "write a message, or attach a file" }));
+      message.focus();
+      return;
+    }
     begin.disabled = true;
     try {
       go(`#/session/${encodeURIComponent(await started())}`);
@@ -64,10 +73,8 @@ export async function show({ place, query, signal, title }) {
     const body = { message: message.value, trustLevel: trust.chosen(), workspace: workspace.value };
     if (agent.value) body.agentPath = agent.value;
     if (folder.value.trim()) body.workingDirectory = folder.value.trim();
-    const answer = await send("POST", "/api/chat/stream", { body, headers: { Accept: "text/event-stream" } });
-    const id = answer.headers.get("Trustfloor-Session");
-    answer.body.cancel().catch(() => {}); // the turn goes on; the session's view joins it
-    return id;
+    if (!files.isEmpty) body.attachments = await files.wire();
+    return sending.send(body);
   }
 
   fill(place, h("h1", {}, "New session"), h("div", { class: "card" }, form));

@@ -38,11 +38,13 @@ function line(row, { reload }) {
 
 export async function show({ place, query, signal, title }) {
   title("Sessions");
-  const state = { workspace: query.workspace ?? "", agent: query.agent ?? "", trust: query.trust ?? "", archived: query.archived ?? "no" };
-  const [workspaces, agents] = await Promise.all([
+  const state = { workspace: query.workspace ?? "", agent: query.agent ?? "", trust: query.trust ?? "", tag: query.tag ?? "", archived: query.archived ?? "no" };
+  const [workspaces, agents, tags] = await Promise.all([
     get("/api/workspaces", { signal }).then((told) => told.workspaces, () => []),
     seesAll() ? get("/api/agents", { signal }).then((told) => told.agents, () => []) : [],
+    seesAll() ? get("/api/stats", { signal }).then((told) => told.tags.map((each) => each.tag), () => []) : [],
   ]);
+  const known = [...new Set([...tags, ...(state.tag ? [state.tag] : [])])];
   const list = h("ul", { class: "list", "aria-label": "Sessions" });
   const under = h("div", { class: "row" });
   const count = h("p", { class: "muted small" });
@@ -51,7 +53,7 @@ export async function show({ place, query, signal, title }) {
 
   async function page(before) {
     const told = await get("/api/chat/sessions", { signal, query: {
-      limit: PAGE, before, workspace: state.workspace, agent: state.agent,
+      limit: PAGE, before, workspace: state.workspace, agent: state.agent, tag: state.tag,
       archived: state.archived === "all" ? null : state.archived === "yes",
     } });
     next = told.next;
@@ -79,7 +81,7 @@ export async function show({ place, query, signal, title }) {
       list.hidden ? nothing(filtered() ? "No session is like that." : "No sessions yet.", filtered() ? null : h("p", {}, h("a", { href: "#/new" }, "Begin the first one"))) : null);
   }
 
-  const filtered = () => state.workspace || state.agent || state.trust || state.archived !== "no";
+  const filtered = () => state.workspace || state.agent || state.trust || state.tag || state.archived !== "no";
   const choose = (name, choices, label) => {
     const made = select(choices, state[name]);
     made.addEventListener("change", () => {
@@ -102,6 +104,7 @@ export async function show({ place, query, signal, title }) {
       choose("workspace", [["", "all"], ...workspaces.map((each) => [each.slug, visible(each.name)])], "Workspace"),
       choose("trust", LEVELS, "Trust"),
       choose("agent", [["", "all"], ...agents.map((each) => [each.name, visible(each.name)])], "Agent"),
+      known.length > 0 ? choose("tag", [["", "any"], ...known.map((each) => [each, visible(each)])], "Tag") : null,
       choose("archived", [["no", "not put away"], ["yes", "put away"], ["all", "all"]], "Put away")),
     count, list, under);
   await load(false);

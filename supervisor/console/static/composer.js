@@ -1,0 +1,56 @@
+// The box for the next message of a session.
+
+import { attaching } from "./chosen.js";
+import { fill, h } from "./dom.js";
+import { Sending } from "./sending.js";
+import { problemBox } from "./ui.js";
+
+const READY = "Ctrl Enter sends";
+const AT_WORK = "The agent is at work: it takes the next message when it is done.";
+
+/**
+ * The form; `sent` is called when the supervisor has taken the message. `runs(is)` tells whether a
+ * turn runs.
+ */
+export function composer(id, { signal, sent }) {
+  const words = h("textarea", { rows: "2", dir: "auto", data: { message: "" }, id: "message", placeholder: "Message to the agent" });
+  const told = h("div", {});
+  const go = h("button", { type: "submit", class: "main" }, "Send");
+  const hint = h("span", { class: "muted small wide" }, READY);
+  const form = h("form", { class: "composer" });
+  const files = attaching(form);
+  const sending = new Sending();
+  fill(form, h("label", { for: "message", class: "unseen" }, "Message"), words, files.list, told,
+    h("div", { class: "row end" }, files.button, h("span", { class: "gap" }), hint, go));
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if ((!words.value.trim() && files.isEmpty) || go.disabled) return;
+    fill(told);
+    go.disabled = true;
+    fill(go, "Sending…");
+    try {
+      const body = { message: words.value, sessionId: id };
+      if (!files.isEmpty) body.attachments = await files.wire();
+      await sending.send(body);
+      words.value = "";
+      files.clear();
+      sent();
+    } catch (error) {
+      if (!signal.aborted) fill(told, problemBox(error));
+    } finally {
+      go.disabled = false;
+      fill(go, "Send");
+    }
+  });
+  words.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      form.requestSubmit();
+    }
+  });
+  const runs = (is) => {
+    hint.classList.toggle("wide", !is);
+    fill(hint, is ? AT_WORK : READY);
+  };
+  return { node: form, runs };
+}
