@@ -96,6 +96,8 @@ class Settings(BaseSettings):
     sandbox_cpus: float = Field(2.0, gt=0, validation_alias=_named("sandbox_cpus"))
     sandbox_tmp_mb: int = Field(256, ge=16, validation_alias=_named("sandbox_tmp_mb"))
     sandbox_home_mb: int = Field(256, ge=16, validation_alias=_named("sandbox_home_mb"))
+    sandbox_count: int = Field(64, ge=1, le=1000, validation_alias=_named("sandbox_count"))
+    """How many sandboxes the engine filter lets be there at once."""
     sandbox_file_mb: int = Field(256, ge=1, validation_alias=_named("sandbox_file_mb"))
 
     turn_seconds: float = Field(1800.0, gt=0, validation_alias=_named("turn_seconds"))

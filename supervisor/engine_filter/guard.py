@@ -18,8 +18,14 @@ from supervisor.engine_filter import calls
 from supervisor.engine_filter.calls import Call, Refused, Verb
 from supervisor.engine_filter.creates import Grounds, is_ours, judged
 from supervisor.engine_filter.engine_side import Answer, EngineSide
+from supervisor.engine_filter.room import Room, is_listed
 from supervisor.runtimes.container.engine import RUNNER_LABEL
-from supervisor.runtimes.container.spec import AGENT_USER, TURN_FOLDER, VAULT, ContainerSpec
+from supervisor.runtimes.container.spec import (
+    AGENT_USER,
+    TURN_FOLDER,
+    VAULT,
+    ContainerSpec,
+)
 from supervisor.runtimes.container.verify import shortfalls
 
 SUPERVISOR_LABEL: Final = "trustfloor.supervisor"
@@ -49,16 +55,23 @@ class _Made:
 class Guard:
     """Decides and asks the engine. `here` gives a path of the engine's host as this process has it.
 
-    `image` is the tag of the only image that may be run.
+    `image` is the tag of the only image that may be run, `most` how many containers of it may be
+    there at once.
     """
 
     def __init__(
-        self, engine: EngineSide, grounds: Grounds, image: str, here: Mapping[str, Path]
+        self,
+        engine: EngineSide,
+        grounds: Grounds,
+        image: str,
+        here: Mapping[str, Path],
+        most: int,
     ) -> None:
         self._engine = engine
         self._grounds = grounds
         self._image = image
         self._here = here
+        self._room = Room(engine, grounds, most)
         self._made: OrderedDict[str, _Made] = OrderedDict()
 
     async def answer(self, call: Call, body: bytes) -> Answer:
@@ -92,10 +105,10 @@ class Guard:
         return made.open
 
     async def _create(self, call: Call, body: bytes) -> Answer:
-        spec = judged(
-            calls.read_json(body), call.query.get("name", ""), await self._image_id(), self._grounds
-        )
-        said = await self._engine.ask(call.method, call.target, spec.as_api())
+        name = call.query.get("name", "")
+        spec = judged(calls.read_json(body), name, await self._image_id(), self._grounds)
+        async with self._room.taken_by(name):
+            said = await self._engine.ask(call.method, call.target, spec.as_api())
         if said.status == _CREATED:
             self._made[str(said.json()["Id"])] = _Made(spec)
             while len(self._made) > _MANY:
@@ -172,17 +185,7 @@ class Guard:
         said = await self._engine.ask(call.method, call.target)
         if said.status != _OK:
             return said
-        return _as_json(
-            [
-                each
-                for each in said.json()
-                if is_ours(
-                    each.get("Labels"),
-                    [mount.get("Source") for mount in each.get("Mounts") or ()],
-                    self._grounds,
-                )
-            ]
-        )
+        return _as_json([each for each in said.json() if is_listed(each, self._grounds)])
 
     async def _pass_on(self, call: Call, _body: bytes) -> Answer:
         return await self._engine.ask(call.method, call.target)

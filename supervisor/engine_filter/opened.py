@@ -53,6 +53,6 @@ async def open_filter(
         ),
     )
     side = EngineSide(str(engine))
-    guard = Guard(side, grounds, settings.runner_image, there)
+    guard = Guard(side, grounds, settings.runner_image, there, settings.sandbox_count)
     async with listening(listen, mode, side, guard):
         yield grounds

@@ -7,6 +7,7 @@ filter, makes it: that is the control.
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ import pytest
 import pytest_asyncio
 
 from supervisor.errors import EngineRefused
+from supervisor.ids import new_instance_id
 from supervisor.runtimes.container.channel import ContainerChannel
 from supervisor.runtimes.container.engine import ContainerId
 from supervisor.runtimes.container.start_line import StartLine, encode
@@ -369,3 +371,27 @@ async def test_what_could_be_read_in_two_ways_is_refused(world: FilterWorld, how
     said = await world.say(ODD[how])
     assert said.status in (400, 403, 413), said
     assert said.message.startswith("the engine filter: ")
+
+
+async def test_only_so_many_sandboxes_are_there_at_once_however_they_are_asked_for() -> None:
+    async with a_filter(count=3) as few:
+
+        async def create(*, past: bool = False) -> ContainerId | EngineRefused:
+            spec = few.spec()
+            try:
+                return await (few.real if past else few.engine).create(spec)
+            except EngineRefused as refused:
+                return refused
+
+        answers = await asyncio.gather(*(create() for _ in range(8)))
+        made = [each for each in answers if isinstance(each, str)]
+        refusals = [each for each in answers if isinstance(each, EngineRefused)]
+        assert (len(made), len(refusals)) == (3, 5), "none of them was started, and they count"
+        assert "3 may be there at once (TRUSTFLOOR_SANDBOX_COUNT)" in str(refusals[0])
+        elsewhere = replace(few, instance=new_instance_id()).spec()
+        with pytest.raises(EngineRefused, match="may be there at once"):
+            await few.engine.create(elsewhere)  # another instance's name makes no room
+        assert await few.engine.remove(made[0])
+        assert isinstance(await create(), str), "one that is gone makes room"
+        assert isinstance(await create(), EngineRefused)
+        assert isinstance(await create(past=True), str), "the control: the engine itself"

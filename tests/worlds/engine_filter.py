@@ -115,11 +115,16 @@ class FilterWorld:
 
 
 @asynccontextmanager
-async def a_filter() -> AsyncIterator[FilterWorld]:
-    """The filter before this machine's engine; what it let be made is removed afterwards."""
+async def a_filter(count: int = 64) -> AsyncIterator[FilterWorld]:
+    """The filter before this machine's engine; what it let be made is removed afterwards.
+
+    It lets `count` sandboxes be there at once.
+    """
     root = Path(tempfile.mkdtemp(prefix="trustfloor-test-")).resolve()
     root.chmod(0o755)
-    settings = Settings(data_dir=root / "data", runtime_dir=root / "run", vault=root)
+    settings = Settings(
+        data_dir=root / "data", runtime_dir=root / "run", vault=root, sandbox_count=count
+    )
     socket = root / "filter.sock"
     instance = new_instance_id()
     for each in ("data/vault-view/views", "run"):
