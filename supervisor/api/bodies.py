@@ -172,7 +172,9 @@ class SessionView(View):
     working_directory: str | None
     model: str | None
     agent_path: str | None
-    source: SessionSource
+    source: SessionSource = Field(
+        description="Where it began; `parachute` means here: the earlier program's word, kept"
+    )
     continued_from: str | None
     message_count: int
     tokens_used: int

@@ -43,6 +43,7 @@ router = APIRouter(tags=["sessions"])
 
 _BORN: Final = time.monotonic()
 _KIB_IN_MIB: Final = 1024
+_BY_ID: Final = "How their ids begin: those alone, by their ids, whatever else is asked for"
 _UNCHANGED: dict[int | str, dict[str, Any]] = {
     200: {"model": SessionWithMessagesView},
     304: {"description": "As `If-None-Match` has it"},
@@ -75,8 +76,14 @@ async def list_sessions(  # noqa: PLR0913 - each is a filter
     module: str | None = None,
     agent: Annotated[str | None, Query(description="The name of its agent")] = None,
     tag: Annotated[str | None, Query(description="One that it has")] = None,
+    id: Annotated[str | None, Query(min_length=4, max_length=36, description=_BY_ID)] = None,
 ) -> SessionsView:
     """A page of sessions, the last accessed first."""
+    active = set(supervisor.conversations.active())
+    if id is not None:
+        named = await supervisor.sessions.sessions_beginning(id)
+        seen = [SessionView(**_of(row, active)) for row in named if caller.may_see(row.workspace)]
+        return SessionsView(sessions=seen[:limit], next=None)
     wanted = [workspace] if workspace or caller.workspaces is None else sorted(caller.workspaces)
     found = [
         row
@@ -95,7 +102,6 @@ async def list_sessions(  # noqa: PLR0913 - each is a filter
     if len(wanted) > 1:
         found.sort(key=lambda row: row.last_accessed, reverse=True)
     rows = found[:limit]
-    active = set(supervisor.conversations.active())
     return SessionsView(
         sessions=[SessionView(**_of(row, active)) for row in rows],
         next=rows[-1].cursor if len(rows) == limit else None,

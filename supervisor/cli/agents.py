@@ -1,9 +1,8 @@
 """`trustfloor agents`: the vault's agents and skills, and what is wrong with the broken ones."""
 
-import json
 import sys
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, NoReturn
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Final, NoReturn
 from urllib.parse import quote
 
 import typer
@@ -11,7 +10,11 @@ import typer
 from supervisor.cli.answered import AsJson, DataDir, answered
 from supervisor.cli.json_out import write_json
 from supervisor.cli.lazy import Whole
+from supervisor.cli.neutral import one_line
 from supervisor.cli.render import Screen
+
+_USUAL: Final = "chatbot"
+"""The type of an agent whose file names none."""
 
 agents = typer.Typer(cls=Whole, add_completion=False, rich_markup_mode=None)
 
@@ -43,20 +46,54 @@ def list_agents(*, as_json: AsJson = False, data_dir: DataDir = None) -> None:
 def show_agent(
     agent: Annotated[str, typer.Argument(help="The agent's path or name.")],
     *,
+    as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
     """Show one agent as it is understood, with its prompt."""
     path = quote(agent, safe="/")
     found = answered(lambda client: client.get(f"/api/agents/{path}"), data_dir)
-    prompt = found.pop("systemPrompt", None)
+    if as_json:
+        write_json(found)
+        return
     screen = Screen(sys.stdout)
-    for key, value in found.items():
-        if value not in (None, [], ""):
-            told = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            screen.line(f"{key}: {told}")
-    if prompt:
-        screen.line("")
-        screen.line(prompt)
+    screen.line(f"{one_line(found['name'])}  {one_line(found['path'])}", "bold")
+    if found["description"]:
+        screen.line(found["description"])
+    screen.line("")
+    for what, told in _understood(found):
+        screen.line(f"{what:12}{one_line(told)}")
+    screen.line("")
+    if found["systemPrompt"]:
+        screen.line("its prompt:", "bold")
+        screen.line(found["systemPrompt"])
+    else:
+        screen.line("it has no prompt of its own", "dim")
+
+
+def _understood(agent: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What the file says of the agent, and what it leaves open, each in words."""
+    level = agent["trustLevel"]
+    yield "trust", f"at least {level}" if level else "as the session asks"
+    yield "model", agent["model"] or "as the session asks"
+    yield "tools", _names(agent["tools"], "all that there are")
+    bounds = agent["permissions"]
+    yield "reads", _names(bounds["read"], "what its level may")
+    yield "writes", _names(bounds["write"], "what its level may")
+    bash = bounds["bash"]
+    words = {None: "what its level may", True: "what its level may", False: "nothing"}
+    yield "commands", _names(bash, "") if isinstance(bash, list) else words[bash]
+    if agent["mcpServers"]:
+        yield "MCP servers", ", ".join(agent["mcpServers"])
+    if agent["spawns"]:
+        yield "spawns", f"{', '.join(agent['spawns'])}; at most {agent['maxSpawns']}"
+    if agent["timeoutSeconds"] is not None:
+        yield "time", f"{agent['timeoutSeconds']:g} s a turn"
+    if agent["type"] != _USUAL:
+        yield "type", agent["type"]
+
+
+def _names(names: Sequence[str] | None, otherwise: str) -> str:
+    return otherwise if names is None else ", ".join(names) or "none"
 
 
 @agents.command("skills")

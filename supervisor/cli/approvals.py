@@ -15,6 +15,7 @@ from supervisor.cli.effects import time_left
 from supervisor.cli.json_out import write_json
 from supervisor.cli.keyboard import Keyboard
 from supervisor.cli.render import Screen
+from supervisor.cli.session_ids import whole_id_if_any
 from supervisor.cli.waiting import Vigil, filtered, headline, tell_questions
 from supervisor.errors import TrustfloorError
 
@@ -49,11 +50,12 @@ def _approvals(  # noqa: PLR0913 - each is an option of the command
     screen = Screen(sys.stdout)
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
     keyboard = Keyboard(sys.stdin.fileno()) if interactive else None
-    narrowed = {"session": session, "workspace": workspace, "agent": agent, "tool": tool}
-    path = filtered("/api/permissions/stream", **narrowed)
+    narrowed = {"workspace": workspace, "agent": agent, "tool": tool}
 
     async def watch(ctrl_c: CtrlC) -> None:
         async with connected(data_dir) as client:
+            one = await whole_id_if_any(client, session)
+            path = filtered("/api/permissions/stream", session=one, **narrowed)
             asker = None if keyboard is None else Asker(client, screen, keyboard, leaves=True)
             await Vigil(client, screen, asker).keep(path, ctrl_c)
 
@@ -77,9 +79,10 @@ def list_waiting(  # noqa: PLR0913 - each is an option of the command
     data_dir: DataDir = None,
 ) -> None:
     """List what waits now, the oldest first."""
-    narrowed = {"session": session, "workspace": workspace, "agent": agent}
 
     async def asked(client: Client) -> dict[str, Any]:
+        one = await whole_id_if_any(client, session)
+        narrowed = {"session": one, "workspace": workspace, "agent": agent}
         permissions = await client.get(filtered("/api/permissions", **narrowed, tool=tool))
         questions = await client.get(filtered("/api/questions", **narrowed))
         return {**permissions, **questions}

@@ -16,7 +16,7 @@ import typer
 
 from supervisor.cli.json_out import write_json
 from supervisor.cli.lazy import Whole
-from supervisor.cli.moments import moment_of
+from supervisor.cli.moments import line_moment, moment_of
 from supervisor.cli.neutral import one_line
 from supervisor.cli.render import Screen
 from supervisor.errors import ConfigurationError
@@ -125,10 +125,15 @@ def show(  # noqa: PLR0913 - each is an option of the command
     log: Log = None,
 ) -> None:
     """Show the latest entries, the last one last. They are as they stand: `verify` checks them."""
-    wanted = Wanted(kind=kind, session_id=session, rule=rule, since=since)
+    wanted = Wanted(kind=kind, session_beginning=session, rule=rule, since=since)
     with _readable():
         entries, damaged = _latest(_log(log), wanted, limit)
     screen = Screen(sys.stdout)
+    found = sorted({str(entry["session_id"]) for entry in entries}) if session else []
+    if len(found) > 1:
+        said = "the ids of several sessions begin so: " + ", ".join(found)
+        Screen(sys.stderr).failure(said, session, "give more of the one that you mean")
+        raise typer.Exit(1)
     for entry in reversed(entries):
         if as_json:
             sys.stdout.write(json.dumps(entry) + "\n")
@@ -250,8 +255,8 @@ def _line(entry: dict[str, Any]) -> str:
     told = body if isinstance(body, dict) else {"body": body}
     parts = [f"{name}={_short(value)}" for name, value in told.items() if _tells(name, value)]
     whose = f" [session {entry['session_id']}]" if entry.get("session_id") else ""
-    line = f"{entry['n']:>6} {str(entry['ts'])[:19]} {entry['kind']:<10}{whose} {' '.join(parts)}"
-    return one_line(line)
+    when = line_moment(str(entry["ts"]))
+    return one_line(f"{entry['n']:>6} {when} {entry['kind']:<10}{whose} {' '.join(parts)}")
 
 
 def _tells(name: str, value: object) -> bool:

@@ -10,6 +10,7 @@ import typer
 from supervisor.cli.answered import AsJson, DataDir, answered
 from supervisor.cli.json_out import write_json
 from supervisor.cli.lazy import Whole
+from supervisor.cli.moments import told_moment
 from supervisor.cli.render import Screen
 
 captures = typer.Typer(cls=Whole, add_completion=False, rich_markup_mode=None)
@@ -37,7 +38,7 @@ def list_captures(
     for each in found["captures"]:
         title = f"  {each['title']}" if each["title"] else ""
         screen.line(f"{each['filename']}{title}")
-        screen.line(f"    {each['size']} bytes · {each['capturedAt'][:19]}", "dim")
+        screen.line(f"    {each['size']} bytes · {told_moment(each['capturedAt'])}", "dim")
     if not found["captures"]:
         screen.line("no captures", "dim")
 

@@ -14,11 +14,13 @@ import typer
 
 from supervisor.cli.answered import DataDir, connected
 from supervisor.cli.asking import DENIES_ALL, NOBODY_HERE, Asker
+from supervisor.cli.chat_help import ENDS, HELP, HELPS
 from supervisor.cli.choices import choice
 from supervisor.cli.client import Client, Heard, Turn
 from supervisor.cli.ctrl_c import CtrlC
 from supervisor.cli.keyboard import Keyboard
 from supervisor.cli.render import Screen
+from supervisor.cli.session_ids import whole_id
 from supervisor.errors import TrustfloorError
 from supervisor.trust.levels import TrustLevel
 
@@ -37,7 +39,10 @@ def chat(  # noqa: PLR0913 - each is an option of the command
     message: Annotated[
         str | None, typer.Argument(help="What to say; without it, a conversation begins.")
     ] = None,
-    session: Annotated[str | None, typer.Option(help="Go on with this session.")] = None,
+    session: Annotated[
+        str | None,
+        typer.Option(help="Go on with this session: its id, or enough of how it begins."),
+    ] = None,
     trust: Annotated[
         TrustLevel | None, choice(TrustLevel, help="The trust level to ask for.")
     ] = None,
@@ -132,7 +137,7 @@ def _converse(conversation: "_Conversation", screen: Screen, ctrl_c: CtrlC) -> i
     """Turn after turn, until the person ends it; the exit status of the last turn."""
     import readline  # noqa: F401, PLC0415 - history and editing, where someone types
 
-    screen.line("An empty line or Ctrl-D ends this.", "dim")
+    screen.line("An empty line or Ctrl-D ends this; /help tells more.", "dim")
     status = 0
     while True:
         try:
@@ -140,8 +145,13 @@ def _converse(conversation: "_Conversation", screen: Screen, ctrl_c: CtrlC) -> i
                 said = input("> ").strip()
         except (EOFError, KeyboardInterrupt):
             said = ""
-        if not said:
+        if not said or said in ENDS:
             return status
+        if said in HELPS:
+            for line in HELP:
+                screen.line(line, "dim")
+            screen.line(f"  this session: {conversation.session or 'begins with a message'}", "dim")
+            continue
         status = conversation.say(said)
 
 
@@ -172,6 +182,11 @@ class _Conversation:
         self._session = session
         self._data_dir = data_dir
 
+    @property
+    def session(self) -> str | None:
+        """The session's id, once it is known."""
+        return self._session
+
     def say(self, message: str) -> int:
         """Send a message, show its turn; the exit status it means."""
         try:
@@ -182,9 +197,9 @@ class _Conversation:
 
     async def _say(self, message: str) -> int:
         body: dict[str, Any] = {"message": message, **self._terms}
-        if self._session is not None:
-            body["sessionId"] = self._session
         async with connected(self._data_dir) as client:
+            if self._session is not None:
+                self._session = body["sessionId"] = await whole_id(client, self._session)
             turn = client.turn(body)
             asker = Asker(client, self._screen, self._asking.keyboard, self._asking.why)
             watch = _Watch(client, turn, self._screen, asker)

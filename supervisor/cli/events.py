@@ -10,8 +10,10 @@ import typer
 
 from supervisor.cli.answered import DataDir, answered
 from supervisor.cli.client import Client
+from supervisor.cli.moments import line_moment
 from supervisor.cli.neutral import one_line
 from supervisor.cli.render import Screen
+from supervisor.cli.session_ids import whole_id_if_any
 from trustfloor.aio.lasting import AsyncFeed
 from trustfloor.wire import at
 
@@ -54,11 +56,12 @@ def events(  # noqa: PLR0913 - each is an option of the command
             screen.line(_line(event))
 
     async def tell(client: Client) -> None:
-        kept, last = await _stored(client, session, types, after, limit)
+        one = await whole_id_if_any(client, session)
+        kept, last = await _stored(client, one, types, after, limit)
         for event in kept:
             told(event)
         if follow:
-            path = at("/api/events/stream", type=types or None, session=session)
+            path = at("/api/events/stream", type=types or None, session=one)
             async with aclosing(AsyncFeed(client, path, last).events()) as feed:
                 async for heard in feed:
                     told({"type": heard.type, **heard.data})
@@ -91,8 +94,8 @@ def _line(event: Mapping[str, Any]) -> str:
         if name not in _ENVELOPE | _LEFT_OUT and value not in (None, "", [], {})
     }
     told = " ".join(f"{name}={_short(value)}" for name, value in known.items())
-    line = f"{str(event.get('ts'))[:19]} {event.get('session_id')} {event['type']} {told}"
-    return one_line(line).rstrip()
+    when = line_moment(str(event.get("ts")))
+    return one_line(f"{when} {event.get('session_id')} {event['type']} {told}").rstrip()
 
 
 def _short(value: object) -> str:

@@ -2,7 +2,7 @@
 
 import sys
 from typing import Annotated, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import typer
 
@@ -10,7 +10,9 @@ from supervisor.cli.answered import DataDir, answered
 from supervisor.cli.client import Client, Refused
 from supervisor.cli.json_out import write_json
 from supervisor.cli.lazy import Whole
+from supervisor.cli.moments import told_moment
 from supervisor.cli.render import Screen
+from supervisor.cli.session_ids import whole_id_if_any
 from supervisor.errors import NotFound, TrustfloorError
 
 grants = typer.Typer(
@@ -40,9 +42,14 @@ def list_grants(
     data_dir: DataDir = None,
 ) -> None:
     """List the grants that count, the newest first."""
-    wanted = {"sessionId": session, "agent": agent, "ended": "true" if ended else None}
-    query = "&".join(f"{key}={quote(value, safe='')}" for key, value in wanted.items() if value)
-    found = answered(lambda client: client.get(f"/api/grants?{query}"), data_dir)
+
+    async def asked(client: Client) -> Any:
+        whose = await whole_id_if_any(client, session)
+        wanted = {"sessionId": whose, "agent": agent, "ended": "true" if ended else None}
+        query = urlencode({name: value for name, value in wanted.items() if value})
+        return await client.get(f"/api/grants?{query}")
+
+    found = answered(asked, data_dir)
     if as_json:
         write_json(found)
         return
@@ -51,7 +58,7 @@ def list_grants(
         whose = f"agent {each['agent']}" if each["agent"] else f"session {each['sessionId']}"
         screen.line(f"{each['id']}  {each['kind']} {each['pattern']}")
         screen.line(
-            f"    {whose} · at trust {each['trustLevel']} · given {each['givenAt'][:19]}"
+            f"    {whose} · at trust {each['trustLevel']} · given {told_moment(each['givenAt'])}"
             f" by {each['givenBy']}{_end(each)}",
             "dim",
         )
@@ -89,5 +96,5 @@ def _told_here(refused: Refused) -> TrustfloorError:
 
 def _end(grant: dict[str, Any]) -> str:
     if grant["revokedAt"]:
-        return f" · revoked {grant['revokedAt'][:19]} by {grant['revokedBy']}"
-    return f" · until {grant['expiresAt'][:19]}" if grant["expiresAt"] else ""
+        return f" · revoked {told_moment(grant['revokedAt'])} by {grant['revokedBy']}"
+    return f" · until {told_moment(grant['expiresAt'])}" if grant["expiresAt"] else ""

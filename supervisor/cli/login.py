@@ -9,6 +9,7 @@ import typer
 from supervisor.cli.answered import DataDir, answered
 from supervisor.cli.client import find_url
 from supervisor.cli.json_out import write_json
+from supervisor.cli.moments import told_moment
 from supervisor.cli.render import Screen
 from trustfloor.private_socket import socket_of
 
@@ -55,7 +56,7 @@ def _list(screen: Screen, *, as_json: bool, data_dir: DataDir) -> None:
     for each in found["logins"]:
         screen.line(f"{each['id']}  {', '.join(each['scopes'])}")
         screen.line(
-            f"    since {each['createdAt'][:16]}, last used {each['usedAt'][:16]} UTC"
+            f"    since {told_moment(each['createdAt'])}, last used {told_moment(each['usedAt'])}"
             f" · by a code of {each['tokenId']}",
             "dim",
         )

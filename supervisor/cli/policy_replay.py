@@ -9,7 +9,7 @@ import orjson
 import typer
 
 from supervisor.cli.json_out import write_json
-from supervisor.cli.moments import moment_of
+from supervisor.cli.moments import line_moment, moment_of
 from supervisor.cli.policy_sources import Page, complain, open_source, read_folders
 from supervisor.gate.recorded import RecordedDecisions
 from supervisor.policy.compiled import CompiledPolicy
@@ -85,7 +85,8 @@ def _tell(found: Replay, savings: Sequence[Saving], page: Page) -> None:
     for (before, after, rule), flips in flips_by_rule(found.flips).items():
         page.line(f"  {before} → {after}: {len(flips)}, by rule {rule}")
         for flip in flips[:_EXAMPLES]:
-            page.line(f"      {flip.recorded.at[:19]} {flip.recorded.level} {_shown(flip)}", "dim")
+            when = line_moment(flip.recorded.at)
+            page.line(f"      {when} {flip.recorded.level} {_shown(flip)}", "dim")
     page.line(f"{found.prompts} times a person was asked", "bold")
     if savings:
         saved = sum(each.prompts for each in savings)

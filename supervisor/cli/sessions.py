@@ -2,8 +2,9 @@
 
 import json
 import sys
+from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import typer
 
@@ -11,8 +12,10 @@ from supervisor.cli.answered import AsJson, DataDir, answered
 from supervisor.cli.client import Client
 from supervisor.cli.json_out import write_json
 from supervisor.cli.lazy import Whole
+from supervisor.cli.moments import told_moment
 from supervisor.cli.neutral import one_line
 from supervisor.cli.render import Screen
+from supervisor.cli.session_ids import whole_id
 from supervisor.trust.levels import TrustLevel
 
 _LONGEST = 1_000
@@ -21,7 +24,9 @@ _LONGEST_LINE = 120
 
 sessions = typer.Typer(cls=Whole, add_completion=False, rich_markup_mode=None)
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="The session, as `list` names it.")]
+Id = Annotated[
+    str, typer.Argument(metavar="ID", help="The session: its id, or enough of how it begins.")
+]
 
 
 @sessions.callback(invoke_without_command=True)
@@ -78,8 +83,11 @@ def show(
 ) -> None:
     """Show a session and what was said in it."""
     query = urlencode({"limit": limit, **({"before": before} if before else {})})
-    path = f"{_path(session)}?{query}"
-    found = answered(lambda client: client.get(path), data_dir)
+
+    async def asked(client: Client) -> Any:
+        return await client.get(f"{await _path(client, session)}?{query}")
+
+    found = answered(asked, data_dir)
     if as_json:
         write_json(found)
         return
@@ -103,7 +111,11 @@ def rename(
     data_dir: DataDir = None,
 ) -> None:
     """Give a session another title."""
-    answered(lambda client: client.patch(_path(session), {"title": title}), data_dir)
+
+    async def renamed(client: Client) -> None:
+        await client.patch(await _path(client, session), {"title": title})
+
+    answered(renamed, data_dir)
     Screen(sys.stdout).line(f"renamed: {title}")
 
 
@@ -119,9 +131,9 @@ def trust(
     data_dir: DataDir = None,
 ) -> None:
     """Show at which level a session runs and who demands it, or ask for another level."""
-    path = f"/api/sessions/{quote(session, safe='')}/trust"
 
     async def asked(client: Client) -> Any:
+        path = f"/api/sessions/{await whole_id(client, session)}/trust"
         if level is None:
             return await client.get(path)
         return await client.put(path, {"trustLevel": level.value})
@@ -139,7 +151,7 @@ def trust(
 @sessions.command("fork")
 def fork(session: Id, *, as_json: AsJson = False, data_dir: DataDir = None) -> None:
     """Begin a new session that goes on from this one, which stays as it is."""
-    made = answered(lambda client: client.post(f"{_path(session)}/fork"), data_dir)
+    made = _done_to(session, "fork", data_dir)
     if as_json:
         write_json(made)
         return
@@ -151,14 +163,14 @@ def fork(session: Id, *, as_json: AsJson = False, data_dir: DataDir = None) -> N
 @sessions.command("archive")
 def archive(session: Id, *, data_dir: DataDir = None) -> None:
     """Put a session away; nothing of it is deleted."""
-    answered(lambda client: client.post(f"{_path(session)}/archive"), data_dir)
+    _done_to(session, "archive", data_dir)
     Screen(sys.stdout).line("archived")
 
 
 @sessions.command("unarchive")
 def unarchive(session: Id, *, data_dir: DataDir = None) -> None:
     """Take a session back that was put away."""
-    answered(lambda client: client.post(f"{_path(session)}/unarchive"), data_dir)
+    _done_to(session, "unarchive", data_dir)
     Screen(sys.stdout).line("unarchived")
 
 
@@ -173,24 +185,35 @@ def delete(
     data_dir: DataDir = None,
 ) -> None:
     """Delete a session for good; its transcript stays unless you say so."""
+
+    async def looked_at(client: Client) -> Any:
+        return await client.get(f"{await _path(client, session)}?limit=0")
+
+    found = answered(looked_at, data_dir)  # what isn't there is told before anything is asked
     if not yes:
-        found = answered(lambda client: client.get(f"{_path(session)}?limit=0"), data_dir)
         stays = "with what was said" if transcript else "what was said stays in the vault"
-        named = f"“{found['title'] or 'no title'}” ({session}, {stays})"
+        named = f"“{one_line(found['title'] or 'no title')}” ({found['id']}, {stays})"
         typer.confirm(f"Delete {named} for good?", abort=True)
-    query = "?transcript=true" if transcript else ""
-    found = answered(lambda client: client.delete(f"{_path(session)}{query}"), data_dir)
-    too = ", its transcript too" if found["transcriptDeleted"] else ""
+    path = f"/api/chat/session/{found['id']}" + ("?transcript=true" if transcript else "")
+    gone = answered(lambda client: client.delete(path), data_dir)
+    too = ", its transcript too" if gone["transcriptDeleted"] else ""
     Screen(sys.stdout).line(f"deleted{too}")
 
 
-def _path(session: str) -> str:
-    return f"/api/chat/session/{quote(session, safe='')}"
+async def _path(client: Client, session: str) -> str:
+    return f"/api/chat/session/{await whole_id(client, session)}"
+
+
+def _done_to(session: str, what: str, data_dir: Path | None) -> Any:
+    async def done(client: Client) -> Any:
+        return await client.post(f"{await _path(client, session)}/{what}")
+
+    return answered(done, data_dir)
 
 
 def _facts(session: dict[str, Any]) -> str:
     parts = [
-        session["lastAccessed"][:16].replace("T", " "),
+        told_moment(session["lastAccessed"]),
         session["trustLevel"],
         f"workspace {session['workspace']}",
         f"{session['messageCount']} messages",
@@ -207,7 +230,7 @@ def _say(screen: Screen, message: dict[str, Any]) -> None:
     # What tools gave comes in messages of the user's role; the person hasn't said it.
     if not all(block["type"] == "tool_result" for block in blocks):
         screen.line("")
-        screen.line(f"{message['role']}  {message['timestamp'][:19]}", "dim")
+        screen.line(f"{message['role']}  {told_moment(message['timestamp'])}", "dim")
     for block in blocks:
         match block["type"]:
             case "text":

@@ -12,6 +12,7 @@ from supervisor.cli.answered import DataDir, answered
 from supervisor.cli.choices import choice
 from supervisor.cli.json_out import write_json
 from supervisor.cli.lazy import Whole
+from supervisor.cli.moments import told_moment
 from supervisor.cli.policy_sources import complain
 from supervisor.cli.render import Screen
 
@@ -48,7 +49,7 @@ def list_tokens(
     shown = [each for each in found["tokens"] if ended or not each["revokedAt"]]
     for each in shown:
         screen.line(f"{each['id']}  {each['name']}")
-        screen.line(f"    {_what(each)} · made {each['createdAt'][:16]} UTC{_end(each)}", "dim")
+        screen.line(f"    {_what(each)} · made {told_moment(each['createdAt'])}{_end(each)}", "dim")
     if not shown:
         screen.line("no tokens beside the owner's", "dim")
 
@@ -110,5 +111,5 @@ def _what(token: dict[str, Any]) -> str:
 
 def _end(token: dict[str, Any]) -> str:
     if token["revokedAt"]:
-        return f" · revoked {token['revokedAt'][:16]} UTC"
-    return f" · until {token['expiresAt'][:16]} UTC" if token["expiresAt"] else ""
+        return f" · revoked {told_moment(token['revokedAt'])}"
+    return f" · until {told_moment(token['expiresAt'])}" if token["expiresAt"] else ""

@@ -24,10 +24,14 @@ _SLACK: Final = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which entries: None lets all through. `rule` is that of a decision, or what it first said."""
+    """Which entries: None lets all through. `rule` is that of a decision, or what it first said.
+
+    `session_beginning`: of sessions whose id begins so.
+    """
 
     kind: str | None = None
     session_id: str | None = None
+    session_beginning: str | None = None
     turn_id: str | None = None
     rule: str | None = None
     since: datetime | None = None
@@ -40,6 +44,7 @@ class Wanted:
         return (
             self.kind in (None, entry.get("kind"))
             and self.session_id in (None, entry.get("session_id"))
+            and _begins(entry.get("session_id"), self.session_beginning)
             and self.turn_id in (None, entry.get("turn_id"))
             and (self.rule is None or self.rule in rules)
             and (self.since is None or self.since <= moment(entry))
@@ -49,6 +54,10 @@ class Wanted:
     def is_over(self, entry: dict[str, Any]) -> bool:
         """Whether nothing before this entry can be one of these."""
         return self.since is not None and moment(entry) < self.since - _SLACK
+
+
+def _begins(session_id: object, said: str | None) -> bool:
+    return said is None or (isinstance(session_id, str) and session_id.startswith(said))
 
 
 @dataclass(slots=True)

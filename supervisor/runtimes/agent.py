@@ -43,6 +43,7 @@ from supervisor.runtimes.transcript import TranscriptFile
 from supervisor.runtimes.translate import MODEL_RETRY
 from supervisor.runtimes.transport import ChannelTransport
 from supervisor.runtimes.wire import Wire
+from supervisor.trust.levels import TrustLevel
 
 PLACEHOLDER_KEY: Final = "held-by-the-gateway"
 """What the CLI is told is its key; the gateway drops it and adds the real one."""
@@ -244,6 +245,16 @@ async def _with_blocks(
     }
 
 
+_WHERE_SERVERS_RUN: Final[Mapping[TrustLevel, str]] = {
+    TrustLevel.SANDBOXED: "in a sandbox its program has to be in the runner image, the vault is"
+    " /vault, and there is no network (`trustfloor mcp test` tries it outside of one)",
+    TrustLevel.VAULT: "in the cage it sees the vault and the system, and nothing else of this"
+    " machine (`trustfloor mcp test` tries it outside of one)",
+    TrustLevel.FULL: "`trustfloor mcp test` says why",
+}
+"""Where to look if an MCP server of a turn didn't start: its own words don't reach us."""
+
+
 @asynccontextmanager
 async def open_agent(plan: RunPlan, caged: Caged, gate: ToolGate) -> AsyncIterator[AgentRun]:
     """Speak to a CLI that its cage has started, until the block is left.
@@ -260,6 +271,7 @@ async def open_agent(plan: RunPlan, caged: Caged, gate: ToolGate) -> AsyncIterat
         TranscriptFile(Path(plan.vault), plan.transcript),
         plan.honeytokens,
         plan.far,
+        where_servers_run=_WHERE_SERVERS_RUN[plan.level],
     )
     async with (
         contextlib.nullcontext() if plan.far is None else plan.far.open(),

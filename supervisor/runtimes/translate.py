@@ -26,8 +26,9 @@ MODEL_RETRY: Final = "model_retry"
 
 MAX_SERVERS: Final = 100
 MAX_NAME_CHARS: Final = 100
+_DID_NOT_START: Final = "failed"
 _SERVER_TROUBLES: Final = {
-    "failed": "did not start",
+    _DID_NOT_START: "did not start",
     "needs-auth": "wants a login that it wasn't given",
     "pending": "has not answered yet; its tools come once it does",
 }
@@ -37,7 +38,9 @@ MAX_RESULT_CHARS: Final = 1024 * 1024
 class Translator:
     """The state that one turn's translation needs: which block is being streamed."""
 
-    def __init__(self) -> None:
+    def __init__(self, where_servers_run: str = "") -> None:
+        """`where_servers_run`: what is told along of an MCP server that didn't start."""
+        self._where_servers_run = where_servers_run
         self._block = 0
         self._streamed_chars = {"text": 0, "thinking": 0}
         self._model: str | None = None
@@ -121,7 +124,7 @@ class Translator:
                 tools=tuple(str(tool) for tool in tools) if isinstance(tools, list) else (),
                 permission_mode=str(frame.get("permissionMode", "default")),
             )
-            yield from _troubles(frame.get("mcp_servers"))
+            yield from _troubles(frame.get("mcp_servers"), self._where_servers_run)
         elif subtype == "api_retry":
             yield WarningEvent(
                 code=MODEL_RETRY,
@@ -143,13 +146,15 @@ class Translator:
         )
 
 
-def _troubles(servers: object) -> Iterator[WarningEvent]:
+def _troubles(servers: object, where_they_run: str) -> Iterator[WarningEvent]:
     """A warning for each MCP server that the turn has to do without."""
     for server in servers[:MAX_SERVERS] if isinstance(servers, list) else ():
         status = server.get("status") if isinstance(server, dict) else None
         if isinstance(status, str) and status in _SERVER_TROUBLES:
             name = str(server.get("name"))[:MAX_NAME_CHARS]
             what = _SERVER_TROUBLES[status]
+            if status == _DID_NOT_START and where_they_run:
+                what += f"; {where_they_run}"
             yield WarningEvent(
                 code="mcp_connection_failed", message=f"the MCP server {name} {what}"
             )

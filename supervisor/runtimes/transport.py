@@ -102,19 +102,21 @@ class OutputWatch:
 class ChannelTransport(Transport):
     """Reads in the SDK's reader task; `said` is bounded, so a slow turn slows its cage."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what one turn's talk takes
         self,
         channel: Channel,
         wire: Wire,
         transcript: TranscriptFile,
         honeytokens: Honeytokens | None = None,
         far: FarServers | None = None,
+        *,
+        where_servers_run: str = "",
     ) -> None:
         self._channel = channel
         self._far = FarTalk(far, self.write, self._warn) if far is not None else None
         self._wire = wire
         self._transcript = transcript
-        self._translator = Translator()
+        self._translator = Translator(where_servers_run)
         self._watch = OutputWatch(honeytokens) if honeytokens is not None else None
         self._ready = False
         self.said = SaidQueue()

@@ -13,6 +13,7 @@ from supervisor.storage.session_row import POSITION
 
 # As the indexes have it: whatever stands there by hand, a row is in one of the two lists.
 _ARCHIVED: Final = "(archived <> 0)"
+_BEHIND_ALL: Final = "\U0010ffff"
 _COLUMNS: Final = f"rowid AS {POSITION}, *"
 _TAGGED: Final = "id IN (SELECT session_id FROM session_tags WHERE tag = ?)"
 
@@ -60,6 +61,14 @@ def page(filters: Filters, limit: int, offset: int = 0, before: str | None = Non
         f"{sql} ORDER BY {_column('last_accessed', filters)} DESC, {POSITION} DESC"
         " LIMIT ? OFFSET ?",
         (*parameters * repeated, limit, offset),
+    )
+
+
+def beginning(text: str, limit: int) -> Query:
+    """Up to `limit` sessions whose id begins so, by their ids: a range of the primary key."""
+    return Query(
+        f"SELECT {_COLUMNS} FROM sessions WHERE id >= ? AND id < ? ORDER BY id LIMIT ?",  # noqa: S608
+        (text, text + _BEHIND_ALL, limit),
     )
 
 

@@ -96,6 +96,12 @@ class SessionStore:
         rows = await self._db.rows(query.sql, query.parameters)
         return [parse_row(dict(row)) for row in rows]
 
+    async def sessions_beginning(self, text: str, limit: int = MOST_LISTED) -> list[Session]:
+        """Up to `limit` sessions (at most MOST_LISTED) whose id begins so, by their ids."""
+        query = listing.beginning(text, min(max(0, limit), MOST_LISTED))
+        rows = await self._db.rows(query.sql, query.parameters)
+        return [parse_row(dict(row)) for row in rows]
+
     async def get_session_count(
         self,
         module: str | None = None,

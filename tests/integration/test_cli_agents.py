@@ -1,6 +1,7 @@
 """`trustfloor agents` against a running supervisor: what there is, and what is broken."""
 
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -42,8 +43,17 @@ async def test_a_broken_one_is_told_with_its_place_and_gives_a_status(world: Api
 async def test_one_is_shown_with_its_prompt(world: ApiWorld) -> None:
     status, out, _ = await agents(world, "show", "writer")
     assert status == 0
-    assert "Be brief." in out
-    assert 'tools: ["Read"]' in out
+    assert "its prompt:\nBe brief." in out
+    assert re.search(r"^trust +at least vault$", out, re.MULTILINE)
+    assert re.search(r"^tools +Read$", out, re.MULTILINE)
+    assert re.search(r"^commands +what its level may$", out, re.MULTILINE)
+    assert not set('[]{}"') & set(out), "words, and no JSON"
+
+
+async def test_one_is_shown_as_json_for_programs(world: ApiWorld) -> None:
+    status, out, _ = await agents(world, "show", "writer", "--json")
+    assert status == 0
+    assert json.loads(out)["tools"] == ["Read"]
 
 
 async def test_what_there_is_not_is_refused_with_where_to_look(world: ApiWorld) -> None:

@@ -499,6 +499,8 @@ async def test_on_a_terminal_it_converses_turn_after_turn(world: ApiWorld) -> No
 async def test_on_a_terminal_what_was_typed_ahead_approves_nothing(world: ApiWorld) -> None:
     async with terminal(world, "chat") as shown, asyncio.TaskGroup() as group:
         await shown.until("> ")
+        shown.type("/help\n")
+        await shown.until("this session: begins with a message")
         shown.type("hello\n")
         session = await the_turn(world)
         await world.turns.say(session, text("thinking it over"))

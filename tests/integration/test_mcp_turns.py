@@ -87,7 +87,9 @@ async def test_in_a_sandbox_only_what_an_admin_allowed_there_runs_and_no_host_pr
     (told,) = warnings(turn, LEFT_OUT)
     assert "b, r;" in told
     assert "--sandboxed" in told
-    assert warnings(turn, "mcp_connection_failed") == ["the MCP server t did not start"]
+    (failed,) = warnings(turn, "mcp_connection_failed")
+    assert failed.startswith("the MCP server t did not start; in a sandbox its program has to be")
+    assert "runner image" in failed
     assert not mark.exists()
 
 
@@ -96,7 +98,8 @@ async def test_control_the_same_server_leaves_its_mark_at_full(house: House) -> 
     house.parts.mcp.save("t", touching(mark))
     turn = await house.send("hello", TrustLevel.FULL)
     assert turn.end["type"] == "done"
-    assert warnings(turn, "mcp_connection_failed") == ["the MCP server t did not start"]
+    (failed,) = warnings(turn, "mcp_connection_failed")
+    assert failed == "the MCP server t did not start; `trustfloor mcp test` says why"
     assert mark.exists()
 
 

@@ -41,8 +41,12 @@ class AsyncSessions(AsyncTyped):
         module: str | None = None,
         agent: str | None = None,
         tag: str | None = None,
+        id: str | None = None,
     ) -> SessionsView:
-        """A page of sessions, the last used first; `before` is the `next` of the page before."""
+        """A page of sessions, the last used first; `before` is the `next` of the page before.
+
+        `id`: those alone whose id begins so, by at least 4 characters, whatever else is asked for.
+        """
         path = at(
             "/api/chat/sessions",
             limit=limit,
@@ -52,6 +56,7 @@ class AsyncSessions(AsyncTyped):
             module=module,
             agent=agent,
             tag=tag,
+            id=id,
         )
         return await self._get(SessionsView, path)
 
