@@ -31,11 +31,11 @@ class Wanted:
 
     kind: str | None = None
     session_id: str | None = None
-    session_beginning: str | None = None
     turn_id: str | None = None
     rule: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    session_beginning: str | None = None
 
     def holds(self, entry: dict[str, Any]) -> bool:
         """Whether the entry is one of these."""
