@@ -27,6 +27,9 @@ _STREAMS = re.compile(
 )
 _WILD_PART = re.compile(r"(?:[*?.]|\[[^\]]*\])+\Z")
 _UNTOLD: Final[Sequence[tuple[Text, str | None]]] = ((Text(HOLE), None),)
+_UNTOLD_DEVICE: Final = f"/dev/{HOLE}"
+_SOME_DISK: Final = "/dev/sda"
+_FILLS_DEVICES: Final = frozenset({"dd", "dcfldd", "dc3dd", "ddrescue", "shred", "scrub", "pv"})
 _FULL: Final = TrustLevel.FULL
 
 
@@ -147,6 +150,12 @@ def _scan(effect: Effect, text: Text, level: TrustLevel) -> Scan | None:
     return Scan(everything=True) if text.pattern is not None and is_broad(text.pattern) else None
 
 
+def _is_some_device(effect: Effect, text: str) -> bool:
+    """Whether it is any device, by what another program says or for a tool that fills devices."""
+    untold = effect.target is not None and effect.target.from_data
+    return text.startswith(_UNTOLD_DEVICE) and (untold or effect.program in _FILLS_DEVICES)
+
+
 def _target(  # noqa: PLR0913, PLR0917  (one of several hundred: no table is made for its parts)
     index: int, effect: Effect, text: Text, cwd: str | None, vault: str, fact: PathFact | None
 ) -> Target:
@@ -166,6 +175,8 @@ def _target(  # noqa: PLR0913, PLR0917  (one of several hundred: no table is mad
     elif path and HOLE in text.text and text.text.startswith("/"):
         # What isn't known may be nothing, and then `/$name` is `/`.
         places = (path, *(["/"] if spelt_out(text.text.replace(HOLE, ""), "/") == "/" else []))
+        if _is_some_device(effect, text.text):
+            places = (*places, _SOME_DISK)
     if fact is not None and fact.problem is None:
         if fact.names != names:
             names = tuple(dict.fromkeys((*names, *fact.names)))

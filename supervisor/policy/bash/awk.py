@@ -24,7 +24,7 @@ _MOST_RECORDS: Final = 8
 
 def awk(use: Use, code: str) -> None:
     """What a program of awk runs, reads and writes, for each line of an input that is known."""
-    tokens = _tokens(code)
+    tokens = tokens_of(code)
     names = variables(use)
     stdin = use.invocation.stdin
     text = stdin.text.only if stdin is not None else None
@@ -142,7 +142,7 @@ class _Program:
             self.use.emit(Act.REVEAL, "prints the environment, which may hold secrets")
 
 
-def _tokens(code: str) -> list[tuple[str, str]]:
+def tokens_of(code: str) -> list[tuple[str, str]]:
     """Kinds and texts; a `/` starts a pattern where no operand stands before it."""
     found: list[tuple[str, str]] = []
     at = 0

@@ -10,6 +10,7 @@ from supervisor.policy.bash.value import HOLE
 Words = Sequence[tuple[str, str]]
 """The kinds and texts of a program's tokens."""
 
+_LONGEST: Final = 4_096
 _ENDS: Final = frozenset({";", "\n", "}"})
 _CONVERSION: Final = re.compile(r"%[-+ #0-9.]*[a-zA-Z%]")
 _ASSIGNED: Final = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
@@ -40,7 +41,8 @@ def expression(tokens: Words, at: int, names: Mapping[str, str], record: str | N
         elif kind != "text" and (text in _ENDS or (text in {"|", ">", "<"} and not depth)):
             break
         end += 1
-    return "".join(_pieces(tokens, at, end, names, record)) or HOLE
+    made = "".join(_pieces(tokens, at, end, names, record))
+    return made if made and len(made) <= _LONGEST else HOLE
 
 
 def printed(

@@ -29,13 +29,6 @@ _TAKEN_APART: Final = re.compile(r"\{([^{}]*)\}\s*=\s*(?:await\s+)?(?:require|im
 _IMPORTED: Final = re.compile(r"\bimport\s*\{([^{}]*)\}\s*from\b")
 _RENAMED: Final = re.compile(r"(\w+)\s*:\s*(\w+)")
 _AS: Final = re.compile(r"(\w+)\s+as\s+(\w+)")
-_STARTS: Final = frozenset(
-    {"exec", "system", "fdopen", "spawn", "dup2", "proc_open", "popen", "shell_exec", "passthru",
-     "pcntl_exec", "execSync", "spawnSync"}
-)  # fmt: skip
-_ENDS_OF_STARTS: Final = (".exec", ".execute", ".spawn", ".popen", "->fdopen")
-_ORDERS: Final = re.compile(rf"[{HOLE}]|(?:/\S*/)?(?:ba|da|z|k|a)?sh\b|nc\b|ncat\b|\$_|#\{{")
-"""A text in backticks that hands a shell on, or is itself an order from elsewhere."""
 _WRAPS: Final = frozenset({"promisify", "method", "bind", "partial", "curry"})
 _LONGEST: Final = 64
 """Tokens of an expression that may be a function."""
@@ -56,16 +49,6 @@ def name_modules(language: Language, tokens: Tokens) -> None:
             name, end = f"{name}.{tokens.text(end + 1)}", end + 2
         if name in language.calls:
             every[at:end] = [Token("name", name)]
-
-
-def starts_programs(language: Language, tokens: Tokens) -> bool:
-    """Whether code that opens a connection starts programs beside."""
-    return any(
-        each.text in _STARTS
-        or each.text.endswith(_ENDS_OF_STARTS)
-        or (each.kind == "tick" and language.quote_runs and _ORDERS.match(each.value or ""))
-        for each in tokens.all
-    )
 
 
 def renamed(code: str) -> dict[str, str]:

@@ -14,6 +14,8 @@ _OPEN: Final = frozenset("([{")
 _CLOSE: Final = frozenset(")]}")
 _LONGEST: Final = 128
 """Tokens of an expression that a name gets."""
+_LONGEST_TEXT: Final = 4_096
+"""Characters of a text that is put together."""
 _LONGEST_CALL: Final = 1_024
 """Tokens of a call's arguments."""
 _LONGEST_NAME: Final = 24
@@ -33,6 +35,9 @@ _PUTS_TOGETHER: Final = frozenset({"string", "paste0", "concat", "String.concat"
 _TURNS: Final = re.compile(r"(?:^|\W)(?:reverse|strrev|rev)$")
 _SAME: Final = frozenset({"toString", "to_s", "to_str", "trim", "strip", "chomp", "valueOf"})
 """Methods that leave a text as it is, for our purposes."""
+_JOINS_TEXTS: Final = frozenset({"join", "implode"})
+_UNPACKS: Final = frozenset({"pack", "hex2bin"})
+_HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2})+")
 _EMPTY_BRACKETS: Final = ["(", ")"]
 _JOINS_PATHS: Final = re.compile(r"(?:^|\W)(?:join|joinpath|resolve|file\.path|path_join)$")
 _WORDS: Final = ("%w", "qw", "%i")
@@ -122,7 +127,8 @@ class Values:
         if not tokens:
             return None
         first = tokens[0]
-        if first.kind == "quoted" and first.text[:2] in _WORDS:
+        joins = [each.text for each in tokens[1:3]] == [".", "join"]
+        if first.kind == "quoted" and first.text[:2] in _WORDS and not joins:
             return list((first.value or "").split())
         if first.text in {"(", "["} and _encloses(tokens):
             return [self.folded(group) for group in _parted(tokens[1:-1])]
@@ -192,10 +198,20 @@ class Values:
             if sign in ([], ["-"]):
                 return int(tokens[-1].text) * (-1 if sign else 1)
         text = "".join(pieces)
-        return text if text.strip(HOLE) else None
+        return text if text.strip(HOLE) and len(text) <= _LONGEST_TEXT else None
 
     def _changed(self, tokens: Sequence[Token]) -> str | None:
-        """`string(".", "env")`, or one text turned round."""
+        """`string(".", "env")`, `join(" ", …)`, `pack("H*", …)`, or one text turned round."""
+        called = len(tokens) > 1 and tokens[1].text == "(" and _encloses(tokens[1:])
+        if called and tokens[0].text in _JOINS_TEXTS:
+            return self._put_together(tokens)
+        if called and tokens[0].text in _UNPACKS and len(tokens) > 2:  # noqa: PLR2004 - `f(`
+            return _unpacked([each.value for each in tokens[2:-1] if each.value])
+        if tokens[0].kind == "quoted" and tokens[0].text[:2] in _WORDS and len(tokens) > 1:
+            names = [each.text for each in tokens[1:] if each.kind == "name"]
+            if names == ["join"]:
+                mark = next((each.value for each in tokens[1:] if each.value is not None), "")
+                return mark.join((tokens[0].value or "").split())
         if tokens[0].text in _PUTS_TOGETHER and len(tokens) > 1 and _encloses(tokens[1:]):
             pieces = [self.folded(group) for group in _parted(tokens[2:-1])]
             return "".join(each if isinstance(each, str) else HOLE for each in pieces)
@@ -203,6 +219,21 @@ class Values:
             texts = [each.value for each in tokens if each.value]
             return texts[0][::-1] if len(texts) == 1 and HOLE not in texts[0] else None
         return None
+
+    def _put_together(self, tokens: Sequence[Token]) -> str | None:
+        """`join(" ", "a", qw(b c))`, `implode(" ", ["a", "b"])`."""
+        groups = _parted(tokens[2:-1])
+        mark = self.folded(groups[0]) if groups else None
+        texts: list[object] = []
+        for group in groups[1:]:
+            value = self.listed(group)
+            if value is None:
+                one = self.folded(group)
+                value = one if isinstance(one, list) else [one]
+            texts.extend(value)
+        if not isinstance(mark, str) or not texts:
+            return None
+        return mark.join(each if isinstance(each, str) else HOLE for each in texts)
 
     def _joined(self, tokens: Sequence[Token]) -> str | None:
         """`["sudo", "id"].join(" ")`."""
@@ -238,6 +269,15 @@ def _decoded(tokens: Sequence[Token], at: int) -> tuple[str, int] | None:
     try:
         return base64.b64decode(text, validate=True).decode("utf-8", "replace"), end + 1
     except (ValueError, binascii.Error):
+        return None
+
+
+def _unpacked(texts: Sequence[str]) -> str | None:
+    """What `pack("H*", "2e65")`, `hex2bin("2e65")` or `["2e65"].pack("H*")` makes."""
+    digits = next((each for each in texts if _HEX.fullmatch(each)), None)
+    try:
+        return None if digits is None else bytes.fromhex(digits).decode("utf-8", "replace")
+    except ValueError:
         return None
 
 

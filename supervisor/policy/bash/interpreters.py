@@ -132,11 +132,32 @@ def _module(use: Use) -> None:
                 use.send(None, "serves files to the network")
             elif kind == "program":
                 _as_program(use, [value, *use.parsed.operands])
+            elif kind == "command":
+                _as_program(use, [use.argv[0], *_behind_options(use.parsed.operands)])
+            elif kind == "input":
+                _from_words_or_input(use)
             else:
                 for word in use.parsed.operands:
                     play_as(use, kind, word)
         if roles[1:] and use.parsed.operands and _UNPACKS.intersection(_texts(use)):
             play_as(use, roles[1], use.parsed.operands[-1])
+
+
+def _behind_options(words: Sequence[Value]) -> Sequence[Value]:
+    """`run --source=src FILE` of a module that runs another: its own verb doesn't count."""
+    return words[1:] if words and words[0].only in _VERBS else words
+
+
+def _from_words_or_input(use: Use) -> None:
+    """Code in the words of a module (`timeit CODE…`), or from its input (`code`)."""
+    for word in use.parsed.operands:
+        run_code(use, "python", word)
+    stdin = use.invocation.stdin
+    if not use.parsed.operands and stdin is not None:
+        if not stdin.text.known:
+            use.unknown(_fed(stdin.sources))
+        if any(each.text.strip(HOLE) for each in stdin.text.texts):
+            run_code(use, "python", stdin.text)
 
 
 def _as_program(use: Use, words: Sequence[Value]) -> None:

@@ -59,7 +59,8 @@ class Invocation:
     `cwd` is where it runs: absolute, or with a hole if it can't be told. `feeds` are the programs
     that read its output. `builtin` says that the shell itself does it, and that the reader has
     taken its effect on the shell into account (`cd`, `export`, `set`, …).
-    `substitutions` tells for a place in `argv` that holds a `<(…)` what is read from it.
+    `substitutions` tells for a place in `argv` that holds a `<(…)` what is read from it, `streams`
+    the same by the path, where that is kept in a variable.
     """
 
     argv: tuple[Value, ...]
@@ -73,6 +74,7 @@ class Invocation:
     background: bool = False
     in_endless_loop: bool = False
     substitutions: tuple[tuple[int, Stdin], ...] = ()
+    streams: tuple[tuple[str, Stdin], ...] = ()
 
 
 @record

@@ -4,6 +4,7 @@ from typing import Final
 
 from supervisor.policy.bash.invocation import Direction, Invocation
 from supervisor.policy.bash.places import flat, join
+from supervisor.policy.bash.prints.made import makes, orders
 from supervisor.policy.bash.shell.outputs import printed
 from supervisor.policy.bash.value import HOLE, Value, known
 
@@ -15,6 +16,8 @@ class KeptScripts:
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
+        self._likely: dict[str, list[str]] = {}
+        """Texts that a file may hold whose content can't be told."""
         self._noted: list[Invocation] = []
 
     def note(self, invocation: Invocation) -> None:
@@ -43,6 +46,10 @@ class KeptScripts:
                 text = _output([each for each in words if each is not None], len(words), given)
             place = join(invocation.cwd, redirect.target)
             self._put(place, text, append=redirect.direction is Direction.APPEND)
+            if HOLE in text and place.only is not None:
+                plain = [each for each in words if each is not None]
+                made = orders(plain, given) if plain and makes(plain) else []
+                self._likely.setdefault(flat(place.only), []).extend(made)
 
     def _put(self, place: Value, text: str, *, append: bool) -> None:
         path = place.only
@@ -60,7 +67,9 @@ class KeptScripts:
         if not self._texts:
             return None
         text = self._texts.get(flat(path))
-        return None if text is None else known(text)
+        if text is None:
+            return None
+        return known(text, *self._likely.get(flat(path), ())) if HOLE in text else known(text)
 
 
 def _output(words: list[str], count: int, given: str | None) -> str:

@@ -134,9 +134,10 @@ _FILES_OF_SOCAT: Final = frozenset(
         "unix-client",
     }
 )
-_RUNS_OF_SOCAT: Final = frozenset({"exec", "system", "shell"})
+_RUNS_OF_SOCAT: Final = frozenset({"exec", "system", "shell", "cmd", "sh-c"})
 _NET_OF_SOCAT: Final = re.compile(
-    r"(?:tcp|udp|sctp|openssl|ssl|socks|proxy|dtls|ip|vsock)", re.IGNORECASE
+    r"(?:tcp|udp|sctp|openssl|ssl|socks|proxy|dtls|ip|vsock|wss?|l-ws|autoreconnect|ws-)",
+    re.IGNORECASE,
 )
 
 
@@ -157,7 +158,7 @@ def socket(use: Use, value: Value) -> None:
             use.emit(Act.READ, "is passed on", known(path))
             use.emit(Act.WRITE, "may be written", known(path))
         elif _NET_OF_SOCAT.match(kind):
-            pieces = rest.split(":")
+            pieces = rest.lstrip("/").split(":")
             use.send(known(pieces[0]) if "listen" not in kind and pieces[0] else None)
 
 

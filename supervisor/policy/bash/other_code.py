@@ -15,8 +15,8 @@ from supervisor.policy.bash.code_flow import (
     name_modules,
     renamed,
     roles_of,
-    starts_programs,
 )
+from supervisor.policy.bash.code_network import hands_shell
 from supervisor.policy.bash.code_tokens import Token, Tokens
 from supervisor.policy.bash.code_values import Values
 from supervisor.policy.bash.effect import Act
@@ -263,7 +263,7 @@ class _Reading:
             if not roles:
                 return
         values, named = self.values.arguments(at + 1)
-        if roles[0] == "connect" and starts_programs(self.language, self.text):
+        if roles[0] == "connect" and hands_shell(self.language, self.text, self.values):
             self.use.emit(Act.REMOTE_SHELL, "hands a shell to the network")
         if roles[0] == "handle":
             values, roles = opened(values), ("open",)

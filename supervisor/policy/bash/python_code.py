@@ -2,12 +2,22 @@
 
 import ast
 import re
-import warnings
 from typing import Final
 
+from supervisor.policy.bash.code_network import SHELL
 from supervisor.policy.bash.effect import Act
+from supervisor.policy.bash.given import NOTHING_GIVEN
 from supervisor.policy.bash.literals import doubtful, literals
-from supervisor.policy.bash.python_flow import FLOWS, OF_TEXTS, RUNS, texts_that_flow
+from supervisor.policy.bash.outside import given_to
+from supervisor.policy.bash.prints.python import parsed
+from supervisor.policy.bash.python_flow import (
+    FLOWS,
+    OF_TEXTS,
+    RUNS,
+    is_received,
+    received,
+    texts_that_flow,
+)
 from supervisor.policy.bash.python_folding import Folder
 from supervisor.policy.bash.roles_of_code import Glob, call_roles, secret_name
 from supervisor.policy.bash.use import Use
@@ -26,11 +36,10 @@ _LOOSE: Final = frozenset({"exec", "eval", "compile", "__import__", "getattr", "
 def python_code(use: Use, code: str) -> None:
     """What Python code does."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # odd literals in the code are no concern of ours
-            tree = ast.parse(code.replace(HOLE, "_untold_"))
+        tree = parsed(code)
         walk = _Walk(use)
-        walk.receives = ".recv" in code
+        if ".connect" in code or "create_connection" in code:
+            walk.received = received(tree)
         walk.block(tree.body)
         if walk.untold:
             doubtful(use, texts_that_flow(tree), "system" if walk.untold & RUNS else "")
@@ -56,13 +65,15 @@ class _Walk:
     def __init__(self, use: Use) -> None:
         self.use = use
         self.language = use.look.table.languages["python"]
-        self.fold = Folder(use.look.home, self.language.calls)
+        given = given_to(use) if use.outside else NOTHING_GIVEN
+        self.fold = Folder(use.look.home, self.language.calls, given)
         self.untold: set[str] = set()
         """The roles of calls that get what can't be told."""
         self.defined: set[str] = set()
         self.doubts: set[str] = set()
         self.connects = False
-        self.receives = False
+        self.received: frozenset[str] = frozenset()
+        """Names of connections, and of what comes through them."""
         self.endless = 0
 
     def block(self, body: list[ast.stmt]) -> None:
@@ -302,23 +313,32 @@ class _Walk:
         if roles[0] == "connect":
             self.connects = True
         if (
-            roles[0] in {"dup", "process", "shell"}
-            and self.connects
-            and (
-                roles[0] == "dup"
-                or self.receives
-                or "sh" in str(self.fold(node.args[0]) if node.args else "")
-            )
+            self.connects
+            and roles[0] in {"dup", "process", "shell"}
+            and self.takes_orders(node, roles[0])
         ):
             self.use.emit(Act.REMOTE_SHELL, "hands a shell to the network")
         own = self.fold(node.func.value) if isinstance(node.func, ast.Attribute) else None
         values = [self.fold(each) for each in node.args]
         named = {each.arg: self.fold(each.value) for each in node.keywords if each.arg}
         call_roles(self.use, roles, own, values, named)
+        if self.fold.is_used:
+            self.doubt("does what it is told from outside")
         if roles[0] in FLOWS and (not values or values[0] is None) and not named:
             self.untold.add(roles[0])
         if not name.startswith(".") and not values and named:
             call_roles(self.use, roles, own, list(named.values())[:1], named)
+
+    def takes_orders(self, node: ast.Call, role: str) -> bool:
+        """Whether a program that is started is a shell, or is told by the connection what to do."""
+        if role == "dup":
+            return True
+        folded = self.fold(node.args[0]) if node.args else None
+        words = folded if isinstance(folded, list) else [folded]
+        if SHELL.search(" ".join(each for each in words if isinstance(each, str))):
+            return True
+        given = [*node.args, *(each.value for each in node.keywords)]
+        return any(is_received(each, self.received) for each in given)
 
     def loose(self, node: ast.Call, name: str) -> None:
         """`exec` and its kin: constants are read on, all else is unknown."""

@@ -31,3 +31,54 @@ def texts_that_flow(tree: ast.Module) -> list[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in quiet
     ]
+
+
+_CONNECTS: Final = frozenset({"socket", "create_connection", "accept", "makefile", "create_server"})
+_RECEIVES: Final = frozenset(
+    {"recv", "recvfrom", "read", "readline", "readlines", "makefile", "recv_into"}
+)
+
+
+def received(tree: ast.Module) -> frozenset[str]:
+    """Names of connections, and of what comes through them, in some code."""
+    names: set[str] = set()
+    for _ in range(3):  # what is made of what is made of them
+        before = len(names)
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.Assign, ast.NamedExpr, ast.AnnAssign, ast.For)):
+                value = node.iter if isinstance(node, ast.For) else node.value
+                if value is not None and (_opens(value) or is_received(value, names)):
+                    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                    names.update(
+                        one.id
+                        for each in targets
+                        for one in ast.walk(each)
+                        if isinstance(one, ast.Name)
+                    )
+            elif (
+                isinstance(node, ast.withitem)
+                and isinstance(node.optional_vars, ast.Name)
+                and (_opens(node.context_expr) or is_received(node.context_expr, names))
+            ):
+                names.add(node.optional_vars.id)
+        if len(names) == before:
+            break
+    return frozenset(names)
+
+
+def _opens(node: ast.expr) -> bool:
+    return any(_called(each) in _CONNECTS for each in ast.walk(node))
+
+
+def is_received(node: ast.expr, names: "frozenset[str] | set[str]") -> bool:
+    """Whether an expression holds a connection, or what comes through one."""
+    return any(
+        (isinstance(each, ast.Name) and each.id in names) or _called(each) in _RECEIVES - {"read"}
+        for each in ast.walk(node)
+    )
+
+
+def _called(node: ast.AST) -> str:
+    if not isinstance(node, ast.Call):
+        return ""
+    return str(getattr(node.func, "attr", getattr(node.func, "id", "")))

@@ -6,6 +6,7 @@ import binascii
 from collections.abc import Container
 from typing import Final
 
+from supervisor.policy.bash.given import NOTHING_GIVEN, Given
 from supervisor.policy.bash.roles_of_code import Glob
 from supervisor.policy.bash.value import HOLE
 
@@ -13,11 +14,33 @@ LONGEST: Final = 4_096
 """Characters of a folded text."""
 
 
+_READS_INPUT: Final = frozenset(
+    {"sys.stdin.read", "sys.stdin.readline", "sys.stdin.buffer.read", "sys.stdin.buffer.readline",
+     "input"}
+)  # fmt: skip
+
+
+_MOST_ELEMENTS: Final = 512
+"""Elements of a folded list, with those of the lists in it."""
+
+
+def _size(value: object) -> int:
+    """How many elements there are; each list in it has been held against the limit before."""
+    if isinstance(value, dict):
+        return 1 + sum(_size(each) for each in value.values())
+    return 1 + sum(_size(each) for each in value) if isinstance(value, list) else 1
+
+
 class Folder:
     """Names with constant values, and other names of modules and functions."""
 
-    def __init__(self, home: str, functions: Container[str] = frozenset()) -> None:
+    def __init__(
+        self, home: str, functions: Container[str] = frozenset(), given: Given = NOTHING_GIVEN
+    ) -> None:
         """`functions` are the names that mean something by themselves, as `open` does."""
+        self.given = given
+        self.is_used = False
+        """Whether input or variables from outside were taken for what they seem to be."""
         self.names: dict[str, object] = {}
         self.aliases: dict[str, str] = {}
         self.home = home
@@ -76,23 +99,32 @@ class Folder:
         value = self._fold(node)
         if isinstance(value, str) and len(value) > LONGEST:
             return None
+        if isinstance(value, (list, dict)) and _size(value) > _MOST_ELEMENTS:
+            return None
         return value
 
-    def _fold(self, node: ast.expr) -> object:  # noqa: C901, PLR0911 - one case a kind
+    def _fold(self, node: ast.expr) -> object:  # noqa: C901, PLR0911, PLR0912 - one case a kind
         if isinstance(node, ast.Constant):
             if isinstance(node.value, bytes):
                 return node.value.decode("utf-8", "replace")
             return node.value if isinstance(node.value, (str, int)) else None
         if isinstance(node, ast.Name):
-            return self.names.get(node.id)
+            found = self.names.get(node.id)
+            return found if found is not None else self._from_outside(node)
+        if isinstance(node, ast.Attribute):
+            return self._from_outside(node)
         if isinstance(node, ast.BinOp):
             return self._operation(node)
         if isinstance(node, ast.JoinedStr):
             return "".join(self._piece(each) for each in node.values)
         if isinstance(node, (ast.List, ast.Tuple)):
-            return [self(each) for each in node.elts]
+            return [one for each in node.elts for one in self._element(each)]
         if isinstance(node, ast.Subscript):
             return self._part(node)
+        if isinstance(node, ast.Dict):
+            keys = [None if each is None else self(each) for each in node.keys]
+            pairs = zip(keys, node.values, strict=True)
+            return {key: self(each) for key, each in pairs if isinstance(key, (str, int))}
         if isinstance(node, ast.Call):
             return self._call(node)
         if isinstance(node, ast.UnaryOp):
@@ -102,6 +134,28 @@ class Folder:
         if isinstance(node, ast.Await):
             return self(node.value)
         return None
+
+    def _element(self, node: ast.expr) -> list[object]:
+        """The elements that stand at a place of a list: of `*LIST` all of its own."""
+        if not isinstance(node, ast.Starred):
+            return [self(node)]
+        inner = self(node.value)
+        return inner if isinstance(inner, list) else [inner]
+
+    def _from_outside(self, node: ast.expr) -> object:
+        """`sys.argv`, and the lines of `sys.stdin`, as far as they are known."""
+        given = self.given
+        if given.words and self.dotted(node) == "sys.argv":
+            return ["-c", *given.words]
+        if given.text is not None and self.dotted(node) in {"sys.stdin", "sys.stdin.buffer"}:
+            self.is_used = True
+            return list(given.lines)
+        return None
+
+    def _variable(self, name: str) -> str | None:
+        found = self.given.variables.get(name)
+        self.is_used = self.is_used or found is not None
+        return found
 
     def _piece(self, node: ast.expr) -> str:
         value = self(node.value if isinstance(node, ast.FormattedValue) else node)
@@ -132,9 +186,13 @@ class Folder:
     def _part(self, node: ast.Subscript) -> object:
         value = self(node.value)
         if self.dotted(node.value) == "os.environ":
-            return self.home if self(node.slice) == "HOME" else HOLE
+            name = self(node.slice)
+            return self.home if name == "HOME" else self._variable(str(name)) or HOLE
         if isinstance(value, Glob):
             return value
+        if isinstance(value, dict):
+            key = self(node.slice)
+            return value.get(key) if isinstance(key, (str, int)) else None
         if isinstance(value, (str, list)):
             if isinstance(node.slice, ast.Slice):
                 bounds = [
@@ -180,8 +238,16 @@ class Folder:
             return self.home
         if last in {"Path", "PurePath", "PosixPath"} or name == "os.path.join":
             return self._path(values)
-        if name in {"os.getenv", "os.environ.get"} and texts[:1] == ["HOME"]:
-            return self.home
+        if name in {"os.getenv", "os.environ.get", "os.environ.pop"} and texts:
+            return self.home if texts[0] == "HOME" else self._variable(texts[0])
+        if name in _READS_INPUT and self.given.text is not None:
+            self.is_used = True
+            return self.given.text if name.endswith(".read") else next(iter(self.given.lines), "")
+        if name == "sys.stdin.readlines" and self.given.text is not None:
+            self.is_used = True
+            return list(self.given.lines)
+        if name == "shlex.split" and texts:
+            return texts[0].split()
         if name == "chr" and values and isinstance(values[0], int) and 0 < values[0] < 0x110000:  # noqa: PLR2004
             return chr(values[0])
         if name in {"base64.b64decode", "base64.decodebytes", "bytes.fromhex"} and texts:
@@ -219,6 +285,8 @@ class Folder:
             return self._path([own, *values])
         if func.attr == "split" and not values:
             return own.split()
+        if func.attr == "splitlines" or (func.attr == "split" and values == ["\n"]):
+            return own.splitlines()
         if func.attr == "format":
             for each in values:
                 own = own.replace("{}", str(each) if each is not None else HOLE, 1)

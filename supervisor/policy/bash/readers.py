@@ -29,7 +29,7 @@ from supervisor.policy.bash.particular import (
 )
 from supervisor.policy.bash.services import cloud, httpie, kubectl_get, redis, ssh_keygen
 from supervisor.policy.bash.use import Use
-from supervisor.policy.bash.wrappers import env, listing, parallel, xargs
+from supervisor.policy.bash.wrappers import env, listing, parallel, served, xargs
 
 READ_BY: Final[Mapping[str, Callable[[Use], None]]] = {
     "chmod": chmod,
@@ -61,6 +61,7 @@ READ_BY: Final[Mapping[str, Callable[[Use], None]]] = {
     "redis": redis,
     "root": root,
     "scp": scp,
+    "served": served,
     "shell": shell,
     "sqlite": sqlite,
     "ssh": ssh,

@@ -70,7 +70,7 @@ def variables(look: Look, invocation: Invocation, program: str) -> None:
             bare = use.within((value,))
             inner = Use(look, _without(bare, name), _BARE, program, invocation.cwd, Parsed())
             inner.aside = True
-            play_as(inner, variable.role.kind, value)
+            play_as(inner, variable.role.kind, value, variable.role.detail)
     if settings and base == "git":
         _git_settings(look, invocation, settings)
 

@@ -130,14 +130,31 @@ def _source(use: Use, value: Value) -> None:
         return
     files.read(use, value)
     given = substituted(use, value) or (use.invocation.stdin if is_stream(value) else None)
-    language = next((tag[3:] for tag in use.tags if tag.startswith("in:")), "")
-    if given is not None and language and any(each.text.strip(HOLE) for each in given.text.texts):
-        run_code(use, language, given.text)
-    text = use.look.kept.of(join(use.cwd, value)) if use.invocation.builtin else None
+    language = _language_of(use)
+    text = use.look.kept.of(join(use.cwd, value))
+    if text is None and given is not None and not use.invocation.builtin:
+        text = given.text
     if text is None or not text.known:
         use.unknown("takes orders from a file that isn't read here")
-    if text is not None:
+    if text is None or not any(each.text.strip(HOLE) for each in text.texts):
+        return
+    if language:
+        run_code(use, language, text)
+    elif use.invocation.builtin or use.base in _SHELLS:
         use.look.script(text, use.within(()))
+
+
+_SHELLS: Final = frozenset(
+    {"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", "fish", "yash", "nu", "xonsh",
+     "elvish"}
+)  # fmt: skip
+
+
+def _language_of(use: Use) -> str:
+    """The language that a program's own files of orders are in."""
+    command = use.look.table.find(use.base)
+    tags = use.tags | (command.tags if command is not None else frozenset())
+    return next((tag[3:] for tag in tags if tag.startswith("in:")), "")
 
 
 def _script(use: Use, value: Value) -> None:

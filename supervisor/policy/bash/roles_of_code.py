@@ -41,12 +41,49 @@ def call_roles(
     position = 0
     for each in roles:
         if each.startswith("."):
-            one_role(use, each[1:], own, values, named)
+            _role(use, each[1:], own, values, named)
         else:
             rest = values[position:]
             if rest or each in {"shell", "process", "unknown", "reveal", "send"}:
-                one_role(use, each, rest[0] if rest else None, rest[1:], named)
+                _role(use, each, rest[0] if rest else None, rest[1:], named)
             position += 1
+
+
+_TAKES_OUTSIDE: Final = frozenset(
+    {"read", "write", "edit", "delete", "move", "mode", "link", "open", "shell", "process", "words"}
+)
+_MOST_OUTSIDE: Final = 16
+
+
+def _role(
+    use: Use, kind: str, given: object, rest: Sequence[object], named: Mapping[str, object]
+) -> None:
+    """What an argument means; one that can't be told may be any text that comes from outside."""
+    one_role(use, kind, given, rest, named)
+    if not use.outside or kind.rstrip("*?") not in _TAKES_OUTSIDE:
+        return
+    if not (_untold(given) or any(_untold(each) for each in rest)):
+        return
+    if given is None and kind in {"process", "words", "shell"} and len(use.outside) > 1:
+        one_role(use, "process", list(use.outside), (), named)
+    for text in use.outside[:_MOST_OUTSIDE]:
+        filled = [_filled(each, text) for each in rest]
+        one_role(use, kind, _filled(given, text), filled, named)
+
+
+def _untold(value: object) -> bool:
+    if isinstance(value, list):
+        return any(_untold(each) for each in value)
+    return value is None or (isinstance(value, str) and HOLE in value)
+
+
+def _filled(value: object, text: str) -> object:
+    """A value with the text where it has holes."""
+    if isinstance(value, list):
+        return [_filled(each, text) for each in value]
+    if value is None:
+        return text
+    return value.replace(HOLE, text) if isinstance(value, str) else value
 
 
 class Glob(str):

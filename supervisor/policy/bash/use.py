@@ -81,6 +81,8 @@ class Use:
     """Whether the words at hand don't stand in the command (`ls` lists `.`)."""
     aside: bool = False
     """Whether the word at hand is the value of an option."""
+    outside: tuple[str, ...] = ()
+    """What code at hand may get from outside: its arguments, lines of its input, variables."""
 
     @property
     def argv(self) -> tuple[Value, ...]:
@@ -206,6 +208,9 @@ class Use:
 
 def substituted(use: Use, word: Value) -> Stdin | None:
     """What stands behind `<(…)`, if the word is one."""
+    for path, stream in use.invocation.streams:
+        if word.only == path:
+            return stream
     for at, stdin in use.invocation.substitutions:
         if at < len(use.argv):
             whole, text = use.argv[at].texts[0].text, word.texts[0].text

@@ -1,11 +1,13 @@
 """Commands that run the command in their words: `env`, `xargs`, `parallel`."""
 
 import shlex
+from dataclasses import replace
 from typing import Final
 
 from supervisor.policy.bash.apply import apply
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.feeders import fed_items
+from supervisor.policy.bash.invocation import Stdin
 from supervisor.policy.bash.places import escaped, spread
 from supervisor.policy.bash.roles import joined, listed_in, option_values, play_as
 from supervisor.policy.bash.use import Use
@@ -35,6 +37,20 @@ def env(use: Use) -> None:
         use.start(words)
     elif "clean" not in use.tags:
         use.emit(Act.REVEAL, _PRINTS)
+
+
+def served(use: Use) -> None:
+    """A program whose input and output are the network (`tcpserver HOST PORT COMMAND`)."""
+    for option, value in use.parsed.values:
+        if option.role is not None:
+            play_as(use, option.role.kind, value)
+    front = len(use.command.operands.front)
+    words = use.parsed.operands[front:]
+    use.send(None, "serves to the network")
+    if words:
+        tied = replace(use.invocation, feeds=("nc",), stdin=Stdin(_ITEM, ("nc",)))
+        use.invocation = tied
+        use.start(words)
 
 
 def _split(value: Value) -> list[Value]:

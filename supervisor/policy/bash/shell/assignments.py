@@ -51,7 +51,10 @@ def _evaluated(shell: "Work", node: Assignment) -> tuple[Value, Value | None]:
         shell.hidden(place)
     if not isinstance(node.value, Word):
         return _array(shell, node, node.value), place
+    shell.produced = None
     value = word_value(shell, node.value, assignment=True)
+    if shell.produced is not None:
+        value = shell.kept_stream(value)
     if node.append and node.index is None:
         value = join((shell.scope.get(node.name) or DATA, value))
     return value, place

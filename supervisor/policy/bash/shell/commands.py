@@ -101,7 +101,9 @@ class Commands(Work):
         for word in node.words:
             self.produced = None
             more = self.word_rows(word)
-            if self.produced is not None:
+            if self.produced is not None and _sets_variable(word):
+                more = [tuple([self.kept_stream(each) for each in row]) for row in more]
+            elif self.produced is not None:
                 given.append((len(rows[0]), self.produced))
             if len(rows) * len(more) > _MOST_ROWS:
                 texts = dict.fromkeys(each for row in more for value in row for each in value.texts)
@@ -185,7 +187,7 @@ class Commands(Work):
         if name in _NOTED:
             self.calms += name in _CALMING
             self.leaves = self.leaves or name in _LEAVING
-        if scope.files:
+        if scope.files or self.streams:
             given += self._opened(argv)
         if scope.environment:
             if environment:
@@ -199,6 +201,7 @@ class Commands(Work):
             Invocation(
                 argv, scope.cwd, self.whole or Part(node.start, node.end), redirects, environment,
                 self.stdin, self.feeds, name in BUILTINS, self.background, self.endless, given,
+                tuple(self.streams.items()) if self.streams else (),
             )
         )  # fmt: skip
         self._outcome(name, argv, given)
@@ -248,12 +251,14 @@ class Commands(Work):
 
     def _opened(self, argv: Row) -> Given:
         """What words give that name open descriptors (`/dev/fd/3`)."""
-        files = self.scope.files
-        return tuple(
-            (place, files[opened[1]])
-            for place, each in enumerate(argv)
-            if (opened := DESCRIPTOR.fullmatch(each.texts[0].text)) and opened[1] in files
-        )
+        files, streams = self.scope.files, self.streams
+        found: list[tuple[int, Stdin]] = []
+        for place, each in enumerate(argv):
+            opened = DESCRIPTOR.fullmatch(each.texts[0].text)
+            stdin = (streams.get(opened[0]) or files.get(opened[1])) if opened else None
+            if stdin is not None:
+                found.append((place, stdin))
+        return tuple(found)
 
     def _alias(self, name: str, node: Simple) -> None:
         """Also run what an alias stands for: the shell may or may not expand it."""
@@ -321,6 +326,12 @@ def _is_all(piece: Piece) -> bool:
     if kind is Parameter and (piece.operator or piece.indirect or piece.length):  # type: ignore[union-attr]
         return False
     return kind in (Variable, Parameter) and piece.name == "@" and piece.quoted  # type: ignore[union-attr]
+
+
+def _sets_variable(word: Word | Assignment) -> bool:
+    """Whether a word begins like an assignment (`env NAME=<(…)`)."""
+    first = word.parts[0] if isinstance(word, Word) and len(word.parts) > 1 else None
+    return type(first) is Literal and "=" in first.text
 
 
 def _fixed(node: Simple) -> Row:

@@ -20,6 +20,7 @@ NETWORK: Final = Text("/dev/tcp/…")
 
 _LONGEST: Final = 512
 _MOST_LINES: Final = 256
+_MOST_INPUTS: Final = 4
 _LONGEST_CODE: Final = 4096
 _PRINTS_NAMES: Final = frozenset(
     {"realpath", "grealpath", "readlink", "greadlink", "ls", "gls", "dir", "vdir", "exa", "eza",
@@ -52,6 +53,14 @@ _PRINTS_NEITHER: Final = frozenset(
      "cd", "dirname", "export", "set", "source", ".", "eval", "read", "sleep", "pwd", "tput", "ssh",
      "rm", "mkdir", "touch", "cp", "mv", "ln", "chmod", "chown"}
 )  # fmt: skip
+_PRINTS_DEVICES: Final = frozenset(
+    {"lsblk", "findmnt", "df", "blkid", "losetup", "swapon", "fdisk", "sfdisk", "parted", "lsscsi",
+     "pvs", "lvs", "vgs", "mount", "diskutil", "udisksctl", "nvme", "smartctl"}
+)  # fmt: skip
+_DEVICES: Final = (Text("/dev/sda"), Text("sda"))
+"""The hints of a list of disks: one of them, as a path and as a name."""
+_PLACES_OF_DEVICES: Final = ("/sys/block", "/sys/class/block", "/dev/disk", "/proc/partitions",
+                             "/proc/mounts", "/etc/fstab", "/etc/mtab", "/dev/mapper")  # fmt: skip
 _LISTS_SHOWN: Final = frozenset({"ls", "gls", "dir", "vdir", "exa", "eza", "lsd"})
 _HERE: Final = literal(".")
 _HIDDEN: Final = Text(".*", ".*")
@@ -64,7 +73,9 @@ _CODE: Final = frozenset(
 )  # fmt: skip
 _SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash", "mksh"})
 _CONNECTS: Final = frozenset(
-    {"nc", "ncat", "netcat", "socat", "telnet", "nc.traditional", "nc.openbsd", "websocat"}
+    {"nc", "ncat", "netcat", "socat", "telnet", "nc.traditional", "nc.openbsd", "websocat",
+     "cryptcat", "sbd", "dbd", "pwncat", "rcat", "rustcat", "wscat", "tcpclient", "s6-tcpclient",
+     "gs-netcat"}
 )  # fmt: skip
 _ORDERS: Final = _CONNECTS | {"curl", "wget", "ssh"}
 _GIT: Final = frozenset(
@@ -127,7 +138,7 @@ def unknown_output(
 
     `streams` are what its `<(…)` give; `scope` knows what the call has put into files.
     """
-    found = dict.fromkeys(_of(argv, stdin))
+    found = dict.fromkeys((*_orders(argv, stdin), *_of(argv, stdin)))
     for stream in streams:
         found.update(dict.fromkeys(lines_in(stream.text)))
     for word in argv[1:] if scope is not None and scope.written else ():
@@ -138,10 +149,27 @@ def unknown_output(
     return hinted(DATA, found)
 
 
+def _orders(argv: Sequence[Value], stdin: Stdin | None) -> Iterable[Text]:
+    """What its words and its input let it print, as far as it can be worked out."""
+    from supervisor.policy.bash.prints.made import makes, orders  # noqa: PLC0415 - they know us
+
+    words = [each.texts[0].text for each in argv]
+    if not makes(words):
+        return ()
+    inputs = [each.text for each in stdin.text.texts] if stdin is not None else [HOLE]
+    known_inputs = [each for each in inputs if each.strip(HOLE)][:_MOST_INPUTS]
+    found: dict[str, None] = {}
+    for each in known_inputs or (None,):
+        found.update(dict.fromkeys(orders(words, each)))
+    return [Text(each) for each in found]
+
+
 def _of(argv: Sequence[Value], stdin: Stdin | None) -> Iterable[Text]:
     name = argv[0].texts[0].text.rpartition("/")[2]
     if name in _CONNECTS or (name == "openssl" and argv[1:] and argv[1].only == "s_client"):
         return [NETWORK]
+    if name in _PRINTS_DEVICES or _lists_devices(argv):
+        return _DEVICES
     if name in _PRINTS_NEITHER:
         return ()
     if name in ("find", "gfind"):
@@ -170,6 +198,14 @@ def _given(
         if name in _LISTS_SHOWN and any(_ALL.fullmatch(each.texts[0].text) for each in argv[1:]):
             yield _HIDDEN
         yield from _operands(argv, anything=name in _PRINTS_NAMES, lists=name in _LISTS)
+
+
+def _lists_devices(argv: Sequence[Value]) -> bool:
+    """Whether it shows what lies in a folder of disks, or a file that lists them."""
+    return any(
+        each.texts[0].text.startswith(_PLACES_OF_DEVICES) or each.texts[0].text in ("/dev", "/dev/")
+        for each in argv[1:]
+    )
 
 
 def _is_name(text: str) -> bool:

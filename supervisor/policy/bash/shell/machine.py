@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from typing import Final
 
 from supervisor.policy.bash.invocation import Invocation, Part, Stdin, Unresolved
-from supervisor.policy.bash.shell.algebra import DATA, EMPTY
+from supervisor.policy.bash.shell.algebra import DATA, EMPTY, literal
 from supervisor.policy.bash.shell.expand import Machine, scalar
 from supervisor.policy.bash.shell.grammar import Grammar
 from supervisor.policy.bash.shell.limits import Budget
@@ -29,6 +29,7 @@ from supervisor.policy.bash.value import HOLE, Text, Value
 MOST_TEXTS_RUN: Final = 8
 """Alternatives of a text that are walked."""
 
+_HIGHEST_DESCRIPTOR: Final = 1_063
 _DESCRIPTOR: Final = Value((Text(f"/dev/fd/{HOLE}"),))
 
 
@@ -63,6 +64,8 @@ class Work(ABC, Machine):
         self.locals: list[dict[str, Value | None]] = []
         self.node: Command = Simple(0, 0)
         self.produced: Stdin | None = None
+        self.streams: dict[str, Stdin] = {}
+        """What `<(…)` give whose paths are kept in variables, by these paths."""
         self.outward: tuple[str, ...] = ()
         self.coprocesses: dict[str, Command] = {}
         self.heard: Command | None = None
@@ -222,6 +225,15 @@ class Work(ABC, Machine):
             self.listeners = (*self.listeners, listener)
             self.outward += programs(listener)
         return _DESCRIPTOR
+
+    def kept_stream(self, value: Value) -> Value:
+        """The path of a `<(…)` that is kept in a variable, so that it can be told from others."""
+        produced, self.produced = self.produced, None
+        if produced is None or len(value.texts) != 1:
+            return value
+        path = f"/dev/fd/{_HIGHEST_DESCRIPTOR - len(self.streams)}"
+        self.streams[path] = produced
+        return literal(value.texts[0].text.replace(f"/dev/fd/{HOLE}", path))
 
     def _program(self) -> str:
         found = programs(self.node)
