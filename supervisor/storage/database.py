@@ -1,7 +1,9 @@
 """One SQLite file: opened safely, one writer at a time, readers beside it.
 
-Waiting: whoever wants to write waits at most BUSY_WAIT seconds in all, for writers of this process
-and of others together; then StorageBusy is raised and nothing was written.
+Waiting: writers of this process take turns, in the order in which they came, and each waits for the
+others up to QUEUE_WAIT seconds: they are at work, and end. Of other processes nobody knows that: by
+BUSY_WAIT seconds after it came, a writer has waited for them. Then StorageBusy is raised, and
+nothing was written.
 """
 
 import asyncio
@@ -30,7 +32,10 @@ from supervisor.storage.witness import Sighting, Witness, sight
 logger = logging.getLogger(__name__)
 
 BUSY_WAIT = 5.0
-"""Seconds that a write waits for its turn."""
+"""Seconds that a write waits for other processes."""
+
+QUEUE_WAIT = 60.0
+"""Seconds that a write waits for its turn among those of this process."""
 
 T = TypeVar("T")
 
@@ -128,8 +133,7 @@ class Database:
 
         A cancellation that comes during the commit is held back until its outcome is certain.
         """
-        deadline = asyncio.get_running_loop().time() + self._wait
-        await self._my_turn(deadline)
+        deadline = await self._my_turn()
         try:
             with translated_errors(self.path):
                 try:
@@ -148,8 +152,7 @@ class Database:
         For units of many statements: `write()` changes threads for each one, which costs more
         than the statement (measured on two busy cores: about 2.3 ms against 0.6 to 1 ms an event).
         """
-        deadline = asyncio.get_running_loop().time() + self._wait
-        await self._my_turn(deadline)
+        deadline = await self._my_turn()
         try:
             with translated_errors(self.path):
                 running = asyncio.get_running_loop().run_in_executor(
@@ -185,16 +188,20 @@ class Database:
             # The next start finds a database that isn't known to be as we left it.
             logger.warning("how %s was left could not be noted: %s", self.path, error)
 
-    async def _my_turn(self, deadline: float) -> None:
+    async def _my_turn(self) -> float:
+        """Wait for it; until when, in the loop's time, other processes are waited for."""
+        deadline = asyncio.get_running_loop().time() + self._wait
         try:
-            async with asyncio.timeout_at(deadline):
+            async with asyncio.timeout(QUEUE_WAIT):
                 await self._turn.acquire()
         except TimeoutError:
             raise _busy(self.path) from None
+        return deadline
 
     def _left(self, deadline: float) -> int:
-        left = max(0.0, deadline - asyncio.get_running_loop().time()) * 1000
-        return -(-int(left) // _PATIENCE_STEP_MS) * _PATIENCE_STEP_MS
+        left = (deadline - asyncio.get_running_loop().time()) * 1000
+        # One step at least: whoever stood in line for long isn't turned away by a moment's lock.
+        return max(1, -(-int(left) // _PATIENCE_STEP_MS)) * _PATIENCE_STEP_MS
 
     def _run_unit(self, work: Callable[[sqlite3.Connection], T], patience: int) -> T:
         if self._unit_connection is None:

@@ -139,6 +139,27 @@ async def test_a_lock_held_elsewhere_beyond_the_wait_is_busy_for_all_who_wait(
         assert await keys(db) == ["after"]
 
 
+async def test_a_writer_waits_for_the_others_of_its_process_as_long_as_they_work(
+    tmp_path: Path,
+) -> None:
+    async with Database(tmp_path / "x.db", wait=0.05) as db:
+        order: list[str] = []
+
+        async def put(key: str) -> None:
+            async with db.write() as cx:
+                await cx.execute(PUT, (key,))
+                order.append(key)
+
+        async with db.write() as cx:
+            await cx.execute(PUT, ("first",))
+            waiting = [asyncio.create_task(put(str(number))) for number in range(5)]
+            waiting.append(asyncio.create_task(db.transact(lambda cx: cx.execute(PUT, ("t",)))))
+            await asyncio.sleep(0.3)  # longer than another process is waited for
+        await asyncio.gather(*waiting)
+        assert order == [str(number) for number in range(5)]
+        assert await keys(db) == sorted(["first", *order, "t"])
+
+
 async def test_a_cancellation_while_waiting_for_the_lock_leaves_no_open_unit(
     tmp_path: Path,
 ) -> None:
