@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import expect
+from playwright.async_api import FilePayload, expect
 
 from tests.worlds.browser import Tab, Visitor, a_visitor
 from tests.worlds.house import prompt, step
@@ -53,10 +53,12 @@ async def test_files_go_along_with_a_message_as_far_as_they_may(tab: Tab) -> Non
     choose = page.locator("input[type=file]")
     await choose.set_input_files(
         [
-            {"name": "plan.png", "mimeType": "text/html", "buffer": png()},
-            {"name": "huge.txt", "mimeType": "text/plain", "buffer": b"x" * (5 * 1024 * 1024 + 1)},
-            {"name": "tool.bin", "mimeType": "text/plain", "buffer": b"\0\1\2"},
-            {"name": "none.txt", "mimeType": "text/plain", "buffer": b""},
+            FilePayload(name="plan.png", mimeType="text/html", buffer=png()),
+            FilePayload(
+                name="huge.txt", mimeType="text/plain", buffer=b"x" * (5 * 1024 * 1024 + 1)
+            ),
+            FilePayload(name="tool.bin", mimeType="text/plain", buffer=b"\0\1\2"),
+            FilePayload(name="none.txt", mimeType="text/plain", buffer=b""),
         ]
     )
     files = page.get_by_role("list", name="Files that go along").get_by_role("listitem")
@@ -80,7 +82,7 @@ async def test_files_go_along_with_a_message_as_far_as_they_may(tab: Tab) -> Non
     await expect(said).to_contain_text("more.md (text/plain")
     await expect(page.get_by_text("done", exact=True)).to_be_visible()
     await page.locator("input[type=file]").set_input_files(
-        [{"name": "last.txt", "mimeType": "text/plain", "buffer": b"the last"}]
+        [FilePayload(name="last.txt", mimeType="text/plain", buffer=b"the last")]
     )
     await expect(page.get_by_role("button", name="Remove last.txt")).to_be_visible()
     await page.get_by_role("button", name="Send").click()
@@ -137,7 +139,7 @@ async def test_captures_are_uploaded_and_seen_as_what_they_are(tab: Tab) -> None
     }
     await page.locator("input[type=file]").set_input_files(
         [
-            {"name": name, "mimeType": "text/html", "buffer": content}
+            FilePayload(name=name, mimeType="text/html", buffer=content)
             for name, content in given.items()
         ]
     )
@@ -178,11 +180,11 @@ async def test_an_export_is_imported_and_what_was_left_out_is_told(tab: Tab) -> 
         "updated_at": "2025-03-01T11:00:00Z",
         "chat_messages": said,
     }
-    export = {
-        "name": "conversations.json",
-        "mimeType": "application/json",
-        "buffer": json.dumps([talk, {"uuid": "x", "chat_messages": 7}]).encode(),
-    }
+    export = FilePayload(
+        name="conversations.json",
+        mimeType="application/json",
+        buffer=json.dumps([talk, {"uuid": "x", "chat_messages": 7}]).encode(),
+    )
     await tab.go("#/imports", "Imports")
     for state in ("1 new", "1 unchanged"):
         await page.locator("input[type=file]").set_input_files([export])

@@ -153,9 +153,9 @@ async def test_a_writer_waits_for_the_others_of_its_process_as_long_as_they_work
         async with db.write() as cx:
             await cx.execute(PUT, ("first",))
             waiting = [asyncio.create_task(put(str(number))) for number in range(5)]
-            waiting.append(asyncio.create_task(db.transact(lambda cx: cx.execute(PUT, ("t",)))))
+            unit = asyncio.create_task(db.transact(lambda cx: cx.execute(PUT, ("t",))))
             await asyncio.sleep(0.3)  # longer than another process is waited for
-        await asyncio.gather(*waiting)
+        await asyncio.gather(*waiting, unit)
         assert order == [str(number) for number in range(5)]
         assert await keys(db) == sorted(["first", *order, "t"])
 
