@@ -218,6 +218,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
                 audit=partial(record_decision, record, lambda: log.redactor),
                 honeytokens=terms.honeytokens,
                 bounds=terms.bounds,
+                permissions=terms.permissions,
                 grants=grants,
                 asked=asked,
                 confined=terms.level is not TrustLevel.VAULT or vault_cage_available().works,

@@ -58,7 +58,11 @@ class PermissionsBody(Body):
 
 
 class ExplainBody(Body):
-    """A call as an agent would make it; `workingDirectory` is relative to the vault."""
+    """A call as an agent would make it; `workingDirectory` is relative to the vault.
+
+    With `sessionId` it is one of that session: at its trust, in its folder, with what its record,
+    its agent and people's grants let it do.
+    """
 
     model_config = for_example(tool="Bash", input={"command": "git log"}, trustLevel="vault")
 
@@ -67,6 +71,7 @@ class ExplainBody(Body):
     trust_level: Level = TrustLevel.VAULT
     working_directory: Annotated[str, Field(max_length=4_096)] = ""
     permissions: PermissionsBody | None = None
+    session_id: str | None = None
 
 
 class PathView(View):

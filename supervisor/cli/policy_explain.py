@@ -7,7 +7,10 @@ from typing import Annotated, Any
 
 import orjson
 import typer
+from pydantic import TypeAdapter
+from pydantic.alias_generators import to_snake
 
+from supervisor.cli.answered import answered
 from supervisor.cli.choices import choice
 from supervisor.cli.json_out import write_json
 from supervisor.cli.policy_sources import (
@@ -47,6 +50,12 @@ def explain(  # noqa: PLR0913 - each is an option of the command
             help='What the session may do unasked, as JSON: {"trust_mode": false, "bash": ["git"]}.'
         ),
     ] = None,
+    session: Annotated[
+        str | None,
+        typer.Option(
+            help="A session's id: as a call of its own, asked of the supervisor that runs."
+        ),
+    ] = None,
     policies: Annotated[
         Path | None, typer.Option(help="The folder of policy files (TRUSTFLOOR_POLICIES).")
     ] = None,
@@ -58,6 +67,9 @@ def explain(  # noqa: PLR0913 - each is an option of the command
     status 0 whatever the verdict is, 1 if the policy files are broken, 2 if the call makes no
     sense.
     """
+    if session is not None:
+        _of_session(session, tool, input, as_json=as_json)
+        return
     named = read_folders()
     source = open_source(named, policies)
     policy = source.current
@@ -85,6 +97,27 @@ def explain(  # noqa: PLR0913 - each is an option of the command
         write_json(explanation.document())
         return
     _show(explanation, Page())
+
+
+def _of_session(session: str, tool: str, input: str, *, as_json: bool) -> None:
+    """The same for a call of a session, with its trust, folder, permissions and grants."""
+    source = open_source(read_folders(), None)
+    try:
+        given = _input(input, tool, source.current)
+    except InvalidRequest as refused:
+        fail(refused, status=2)
+    body = {"tool": tool, "input": given, "sessionId": session}
+    found = answered(lambda client: client.post("/api/policy/explain", body), None)
+    if as_json:
+        write_json(found)
+        return
+    _show(TypeAdapter(Explanation).validate_python(_snake(found)), Page())
+
+
+def _snake(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {to_snake(key): _snake(each) for key, each in value.items()}
+    return [_snake(each) for each in value] if isinstance(value, list) else value
 
 
 def _input(text: str, tool: str, policy: CompiledPolicy) -> dict[str, Any]:

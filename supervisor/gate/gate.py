@@ -26,6 +26,7 @@ from supervisor.policy.compiled import Category, CompiledPolicy
 from supervisor.policy.decide import internal_error
 from supervisor.policy.needs import Asking
 from supervisor.policy.permissions import Bounds
+from supervisor.policy.session_permissions import SessionPermissions
 from supervisor.policy.wanted import wanted
 from supervisor.runtimes.honeytokens import Honeytokens
 from supervisor.trust.levels import TrustLevel
@@ -63,6 +64,7 @@ class Gate:
         asked: AskedBefore | None = None,
         confined: bool = True,
         bounds: Bounds | None = None,
+        permissions: SessionPermissions | None = None,
     ) -> None:
         self._turn = turn
         self._vault = vault
@@ -72,7 +74,9 @@ class Gate:
         self._honeytokens = honeytokens
         seen = Seen(as_seen_vault, as_seen_cwd, as_seen_home)
         self._books = Books(turn, level, seen, sink, lambda: policy.current.hash, audit)
-        self._unasked = Unasked(turn, level, vault, grants, asked, honeytokens, confined, bounds)
+        self._unasked = Unasked(
+            turn, level, vault, grants, asked, honeytokens, confined, bounds, permissions
+        )
         self._calls = 0
         self._working = asyncio.Semaphore(CHECKED_AT_ONCE)
 

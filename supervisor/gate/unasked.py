@@ -10,6 +10,7 @@ from supervisor.gate.offers import offer_of
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.needs import Asking
 from supervisor.policy.permissions import Bounds, Permissions
+from supervisor.policy.session_permissions import SessionPermissions
 from supervisor.runtimes.honeytokens import Honeytokens
 from supervisor.trust.levels import TrustLevel
 
@@ -29,10 +30,14 @@ class Unasked:
     honeytokens: Honeytokens | None = None
     confined: bool = True
     bounds: Bounds | None = None
+    own: SessionPermissions | None = None
+    """What the session's own record says; None: what the policy has for the level."""
 
     def permissions(self, policy: CompiledPolicy) -> tuple[Permissions, float]:
         """What may be done unasked at this moment, and the moment (seconds since the epoch)."""
         base = replace(policy.defaults[self.level], confined=self.confined, bounds=self.bounds)
+        if self.own is not None:
+            base = self.own.within(base)
         if self.book is None:
             return base, 0.0
         now, turn = self.book.now(), self.turn

@@ -4,6 +4,7 @@ What its patterns mean is `grant_pattern`'s matter, as for grants and policy fil
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Final
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, StrictBool, StrictStr
@@ -83,11 +84,26 @@ class SessionPermissions(BaseModel):
             confined=confined,
         )
 
+    def within(self, base: Permissions) -> Permissions:
+        """What the session may do, where `base` is what the policy has for its level.
+
+        Trust mode is the policy's to give: a session can only go without. The lists take the
+        place of the policy's, as far as the record names them.
+        """
+        said = self.model_fields_set
+        return replace(
+            base,
+            trust_mode=base.trust_mode and self.trust_mode,
+            read=self.read if "read" in said else base.read,
+            write=self.write if "write" in said else base.write,
+            bash=self.bash if "bash" in said else base.bash,
+        )
+
     @property
     def _coverage(self) -> Coverage:
         # Level and moment matter for grants only, and there are none.
         return Coverage(self.as_permissions(), TrustLevel.SANDBOXED, 0.0)
 
 
-NOTHING_UNASKED: Final = SessionPermissions(write=(), trust_mode=False)
+NOTHING_UNASKED: Final = SessionPermissions(read=(), write=(), bash=False, trust_mode=False)
 """For a record that can't be read: everything is asked about."""

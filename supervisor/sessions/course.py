@@ -159,6 +159,7 @@ class Course:
                 as_seen_home=runtime.as_seen_home,
                 honeytokens=plan.run.honeytokens,
                 bounds=plan.bounds,
+                permissions=plan.permissions,
             )
         )
 

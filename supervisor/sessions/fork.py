@@ -45,9 +45,15 @@ async def fork(vault: Path, sessions: SessionStore, records: Records, parent: Se
             agent_type=parent.agent_type,
             agent_path=parent.agent_path,
             transcript_path=str(pointer),
-            metadata={PERMISSIONS: parent.permissions.model_dump(mode="json")},
+            metadata=_permitted(parent),
         )
     )
+
+
+def _permitted(parent: Session) -> dict[str, Any]:
+    """What the parent's record lets it do unasked, if it says anything."""
+    own = parent.own_permissions
+    return {} if own is None else {PERMISSIONS: own.model_dump(mode="json", exclude_unset=True)}
 
 
 def _words(events: Sequence[dict[str, Any]]) -> Iterator[Words]:

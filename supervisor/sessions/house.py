@@ -12,6 +12,7 @@ from supervisor.ids import SessionId, TurnId
 from supervisor.mcp.chosen import TurnServers, Wanted
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.permissions import Bounds
+from supervisor.policy.session_permissions import SessionPermissions
 from supervisor.runtimes.contract import Runtime, ToolGate
 from supervisor.runtimes.honeytokens import Honeytokens
 from supervisor.storage.contexts import ContextStore
@@ -32,6 +33,8 @@ class GateTerms:
     as_seen_home: str | None = None
     honeytokens: Honeytokens | None = None
     bounds: Bounds | None = None
+    permissions: SessionPermissions | None = None
+    """What the session's own record lets it do unasked; None if it says nothing."""
 
 
 class TurnGate(ToolGate, Protocol):

@@ -23,6 +23,7 @@ from supervisor.gateway.access import Budget, ModelAccess
 from supervisor.ids import SessionId, TurnId
 from supervisor.policy.deny_list import DenyList
 from supervisor.policy.permissions import Bounds
+from supervisor.policy.session_permissions import SessionPermissions
 from supervisor.prompt.sections import CHARS_PER_TOKEN, INSTRUCTIONS, Sections
 from supervisor.runtimes.contract import FarServers, RunPlan
 from supervisor.runtimes.honeytokens import Honeytokens
@@ -64,6 +65,8 @@ class SessionFacts:
     """What the vault adds to the system prompt."""
     agents: tuple[str, ...] = ()
     """The names of all agents of the vault."""
+    permissions: SessionPermissions | None = None
+    """What the session's own record lets it do unasked; None if it says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,8 @@ class TurnPlan:
     sections: Sections = field(default_factory=Sections)
     agents: tuple[str, ...] = ()
     trust_mode: bool = False
+    permissions: SessionPermissions | None = None
+    """What the session's own record lets it do unasked; None if it says nothing."""
     scripted: bool = False
     """Whether a script stands in for the model."""
 
@@ -202,6 +207,7 @@ def plan_turn(  # noqa: PLR0913  (all that a plan is made of)
     told = Sections() if custom else facts.sections
     own_prompt = None if agent is None else _with_sections(agent.prompt, told)
     check_model(message.model, terms.models)
+    own = facts.permissions
     return TurnPlan(
         run=RunPlan(
             session_id=facts.session_id,
@@ -232,7 +238,8 @@ def plan_turn(  # noqa: PLR0913  (all that a plan is made of)
         has_custom_prompt=custom,
         sections=told,
         agents=facts.agents,
-        trust_mode=terms.trust_mode,
+        trust_mode=terms.trust_mode and (own is None or own.trust_mode),
+        permissions=own,
         scripted=scripted,
     )
 

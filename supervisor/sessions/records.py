@@ -181,6 +181,7 @@ class Records:
             transcript_exists=False,
             working_directory=place.cwd,
             brings=_brings(session),
+            permissions=session.own_permissions,
         )
 
     async def remembering(self, facts: SessionFacts, level: TrustLevel) -> SessionFacts:

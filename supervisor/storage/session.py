@@ -105,6 +105,15 @@ class Session(_Stored):
             return NOTHING_UNASKED
         return read_permissions(self.metadata) or NOTHING_UNASKED
 
+    @property
+    def own_permissions(self) -> SessionPermissions | None:
+        """The same where its record says something; None where what the policy has counts."""
+        if "metadata" in self.damaged:
+            return NOTHING_UNASKED
+        held = self.permissions
+        said = PERMISSIONS in self.metadata and held != SessionPermissions()
+        return held if said else None
+
     def with_permissions(self, permissions: SessionPermissions) -> "Session":
         """The session with other permissions, not yet stored."""
         metadata = {**self.metadata, PERMISSIONS: permissions.model_dump(mode="json")}

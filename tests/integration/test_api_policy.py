@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from supervisor.policy.session_permissions import SessionPermissions
+from supervisor.storage.session import SessionUpdate
+from supervisor.trust.levels import TrustLevel
 from tests.worlds.api import ApiWorld, api_world
 
 
@@ -96,3 +99,44 @@ async def test_odd_input_is_explained_all_the_same(world: ApiWorld) -> None:
         for tool in ("Bash", "Read", "Write", "Grep", "mcp__x__y", "Nothing"):
             said = await explained(world, tool=tool, input=given)
             assert said["verdict"] in {"allow", "ask", "deny"}
+
+
+async def test_a_call_of_a_session_is_explained_with_its_trust_and_its_own_permissions(
+    world: ApiWorld,
+) -> None:
+    session_id = await world.session()
+    row = await world.sessions.get_session(session_id)
+    own = SessionPermissions(read=("Notes/*",), trust_mode=False)
+    await world.sessions.update_session(
+        session_id,
+        SessionUpdate(metadata=row.with_permissions(own).metadata, trust_level=TrustLevel.VAULT),
+    )
+    read = {"tool": "Read", "input": {"file_path": "Notes/a.md"}, "sessionId": session_id}
+    said = await explained(world, **read)
+    assert (said["verdict"], said["level"]) == ("allow", "vault")
+    said = await explained(world, **{**read, "input": {"file_path": "README.md"}})
+    assert said["verdict"] == "ask"
+    ran = await world.command("policy", "explain", "Read", "Notes/a.md", "--session", session_id)
+    assert (ran.status, ran.out.splitlines()[0]) == (0, b"allow")
+    await world.sessions.update_session(
+        session_id, SessionUpdate(metadata={"permissions": {"read": 5}})
+    )
+    assert (await explained(world, **read))["verdict"] == "ask"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "field"),
+    [
+        ({"sessionId": "sess_none"}, 404, "sessionId"),
+        ({"sessionId": "x", "trustLevel": "full"}, 422, "trustLevel"),
+        ({"sessionId": "x", "permissions": {}}, 422, "permissions"),
+    ],
+)
+async def test_of_a_session_nothing_else_is_said_and_it_must_be_there(
+    world: ApiWorld, body: dict[str, Any], status: int, field: str
+) -> None:
+    async with world.client() as client:
+        answer = await client.post(
+            "/api/policy/explain", json={"tool": "Read", "input": {"file_path": "a"}, **body}
+        )
+    assert (answer.status_code, answer.json()["where"]) == (status, field)

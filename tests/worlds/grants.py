@@ -23,6 +23,7 @@ from supervisor.policy.call import Allow, Deny
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.needs import Asking
 from supervisor.policy.permissions import GrantScope, Permissions
+from supervisor.policy.session_permissions import SessionPermissions
 from supervisor.policy.suggest import Suggestion, suggestions
 from supervisor.policy.wanted import wanted
 from supervisor.runtimes.honeytokens import Honeytokens
@@ -98,6 +99,7 @@ class GrantsWorld:
         session_id: SessionId = SESSION,
         agent: str | None = None,
         honeytokens: Honeytokens | None = None,
+        permissions: SessionPermissions | None = None,
     ) -> Gate:
         turn = TurnContext(session_id, TurnId("turn_1"), agent)
         return Gate(
@@ -113,6 +115,7 @@ class GrantsWorld:
             grants=self.book,
             asked=self.asked,
             honeytokens=honeytokens,
+            permissions=permissions,
         )
 
     async def call(

@@ -113,7 +113,7 @@ class Policy(Typed):
         """Its rules, and the last mistake in its files."""
         return self._get(PolicyView, "/api/policy")
 
-    def explain(
+    def explain(  # noqa: PLR0913 - the fields of the request
         self,
         tool: str,
         input: Mapping[str, Any],
@@ -121,8 +121,12 @@ class Policy(Typed):
         trust_level: TrustLevel | str | None = None,
         working_directory: str | None = None,
         permissions: PermissionsBody | None = None,
+        session_id: str | None = None,
     ) -> ExplanationView:
-        """What would become of a call now, and why. Nothing is run."""
+        """What would become of a call now, and why. Nothing is run.
+
+        With `session_id` it is one of that session, with all that this may do unasked.
+        """
         body = body_of(
             ExplainBody,
             tool=tool,
@@ -130,6 +134,7 @@ class Policy(Typed):
             trust_level=trust_level,
             working_directory=working_directory,
             permissions=permissions,
+            session_id=session_id,
         )
         return self._ask(ExplanationView, "POST", "/api/policy/explain", body)
 

@@ -256,13 +256,14 @@ async def test_permissions_are_in_the_metadata_and_damaged_ones_permit_nothing(
     async with stores(tmp_path) as at:
         before = await at.sessions.create_session(session())
         assert before.permissions == SessionPermissions()
+        assert before.own_permissions is None
         changed = before.with_permissions(asked)
         await at.sessions.update_session(SESSION, SessionUpdate(metadata=changed.metadata))
         assert (await at.sessions.get_session(SESSION)).permissions == asked
         for damage in ('{"permissions": {"bash": "all"}}', '{"permissions": null}', "{", "[]"):
             await spoil(at, "metadata", damage)
             found = await at.sessions.get_session(SESSION)
-            assert found.permissions == NOTHING_UNASKED
+            assert found.permissions == found.own_permissions == NOTHING_UNASKED
             assert found.damaged in {("metadata",), ("metadata.permissions",)}
         mended = found.with_permissions(asked)
         assert (mended.permissions, mended.damaged) == (NOTHING_UNASKED, ("metadata",))
