@@ -14,6 +14,9 @@ from supervisor.runtimes.contract import FarServers
 CONNECTION_FAILED: Final = "mcp_connection_failed"
 """The code of the warning that a turn does without a server that it was to have."""
 
+CALLS_HELD: Final = 16
+"""Calls of tools that are under way or whose answer isn't taken yet; more wait."""
+
 _NO_ANSWER: Final[Mapping[str, Any]] = {"jsonrpc": "2.0", "result": {}}
 """What the CLI is sent for a message that asks for no answer."""
 
@@ -30,29 +33,51 @@ class FarTalk:
         self._servers = servers
         self._write = write
         self._warn = warn
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._by_id: dict[str, asyncio.Task[None]] = {}
+        self._calls = asyncio.Semaphore(CALLS_HELD)
+        self._writing = asyncio.Lock()
+        self._closed = False
 
     def begin(self, request_id: str, server: str, message: Mapping[str, Any]) -> None:
         """Have one message answered."""
+        if self._closed:
+            return
         task = asyncio.create_task(self._answer(request_id, server, message))
-        self._tasks[request_id] = task
-        task.add_done_callback(lambda _: self._tasks.pop(request_id, None))
+        self._tasks.add(task)
+        self._by_id[request_id] = task
+
+        def done(_: asyncio.Task[None]) -> None:
+            self._tasks.discard(task)
+            # After a cancellation the id may be another's by now.
+            if self._by_id.get(request_id) is task:
+                del self._by_id[request_id]
+
+        task.add_done_callback(done)
 
     def cancel(self, request_id: str) -> None:
         """Stop what the CLI doesn't wait for any more."""
-        task = self._tasks.get(request_id)
+        task = self._by_id.get(request_id)
         if task is not None:
             task.cancel()
 
     async def close(self) -> None:
         """Stop everything; afterwards nothing is written any more."""
-        tasks = list(self._tasks.values())
+        self._closed = True
+        tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
 
     async def _answer(self, request_id: str, server: str, message: Mapping[str, Any]) -> None:
+        if message.get("method") != "tools/call":
+            await self._answered(request_id, server, message)
+            return
+        async with self._calls:  # what was answered is held until the process has taken it
+            await self._answered(request_id, server, message)
+
+    async def _answered(self, request_id: str, server: str, message: Mapping[str, Any]) -> None:
         answered = await self._servers.answer(server, message)
         if answered.trouble is not None:
             await self._warn(CONNECTION_FAILED, answered.trouble)
@@ -63,6 +88,8 @@ class FarTalk:
             "response": {"mcp_response": reply},
         }
         try:
-            await self._write(json.dumps({"type": "control_response", "response": response}) + "\n")
+            async with self._writing:  # one line at a time in memory, if the process doesn't read
+                line = json.dumps({"type": "control_response", "response": response})
+                await self._write(line + "\n")
         except (TurnFailed, OSError):
             return  # The process is gone, and the turn learns of it where its output ends.

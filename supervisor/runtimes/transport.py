@@ -119,6 +119,7 @@ class ChannelTransport(Transport):
         self._translator = Translator(where_servers_run)
         self._watch = OutputWatch(honeytokens) if honeytokens is not None else None
         self._ready = False
+        self._writing = asyncio.Lock()
         self.said = SaidQueue()
 
     async def connect(self) -> None:
@@ -126,9 +127,13 @@ class ChannelTransport(Transport):
         self._ready = True
 
     async def write(self, data: str) -> None:
-        """Send one line to the process."""
-        self._wire.sent(data)
-        await self._channel.write(data.encode())
+        """Send one line to the process, after those that are being sent.
+
+        A channel may take it in pieces, and what isn't on its way yet counts as unanswered.
+        """
+        async with self._writing:
+            self._wire.sent(data)
+            await self._channel.write(data.encode())
 
     def read_messages(self) -> AsyncIterator[dict[str, Any]]:
         """Control frames for the SDK; everything else is taken in on the way."""
