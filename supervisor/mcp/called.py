@@ -4,6 +4,7 @@ No redirect is followed and no address of another origin is called: headers may 
 proxy of the environment is used, as the agents' program uses none.
 """
 
+import asyncio
 import json
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
@@ -15,7 +16,7 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 
-from supervisor.mcp.dialogue import ServerFailed, plain
+from supervisor.mcp.dialogue import MOST_MESSAGES, ServerFailed, plain
 from supervisor.mcp.started import LONGEST_LINE, MOST_BYTES, parsed
 
 _BOTH: Final = "application/json, text/event-stream"
@@ -23,6 +24,8 @@ _STREAM: Final = "text/event-stream"
 _CONNECT_SECONDS: Final = 10.0
 _GOODBYE_SECONDS: Final = 2.0
 _LONGEST_SAID: Final = 300
+_PIECE_COSTS: Final = 256
+"""Bytes that each piece counts beside its own: a byte at a time would be all work and no end."""
 
 
 class HttpServer:
@@ -46,12 +49,21 @@ class HttpServer:
                 self._headers["Mcp-Session-Id"] = session
             kind = response.headers.get("content-type", "")
             if kind.startswith(_STREAM):
-                async for data in _events(response, self._budget):
-                    self._take(data[1])
-                    if any("method" not in each for each in self._said):
-                        return
+                await self._take_answer(response)
             elif response.status_code != HTTPStatus.ACCEPTED:
                 self._take(await _body(response, self._budget))
+
+    async def _take_answer(self, response: httpx.Response) -> None:
+        """Read a stream up to an answer. What the server wants of us meanwhile isn't kept."""
+        passed_over = 0
+        async for _, data in _events(response, self._budget):
+            message = parsed(data)
+            if message is not None and "method" not in message:
+                self._said.append(message)
+                return
+            passed_over += 1
+            if passed_over > MOST_MESSAGES:
+                raise ServerFailed(f"it said {MOST_MESSAGES} other things and didn't answer")
 
     def again(self) -> "HttpServer":
         """The same session, for one more request beside others."""
@@ -73,9 +85,13 @@ class HttpServer:
     async def leave(self) -> None:
         """End the session, where there is one; whether it succeeds doesn't matter."""
         if "Mcp-Session-Id" in self._headers:
-            with suppress(httpx.HTTPError, ServerFailed):
-                headers = dict(self._headers)
-                await self._client.delete(self._url, headers=headers, timeout=_GOODBYE_SECONDS)
+            headers = dict(self._headers)
+            with suppress(httpx.HTTPError, TimeoutError):
+                async with (
+                    asyncio.timeout(_GOODBYE_SECONDS),
+                    self._client.stream("DELETE", self._url, headers=headers),
+                ):
+                    return  # what it says to that isn't read
 
     def _take(self, data: bytes) -> None:
         message = parsed(data)
@@ -181,6 +197,8 @@ async def _opened(
             yield response
     except httpx.InvalidURL:
         raise ServerFailed("its URL can't be called") from None
+    except httpx.LocalProtocolError:  # its text repeats the header
+        raise ServerFailed("its URL or a header can't be sent") from None
     except httpx.HTTPError as error:
         told = plain(str(error), _LONGEST_SAID) or type(error).__name__
         raise ServerFailed(f"it can't be reached: {told}") from None
@@ -200,30 +218,34 @@ def _require_fair_address(response: httpx.Response, url: str) -> None:
 
 async def _pieces(response: httpx.Response, budget: _Budget) -> AsyncIterator[bytes]:
     async for piece in response.aiter_raw():
-        budget.spend(len(piece))
+        budget.spend(len(piece) + _PIECE_COSTS)
         yield piece
+        # A server that always has more never makes its reader wait: others would.
+        await asyncio.sleep(0)
 
 
 async def _body(response: httpx.Response, budget: _Budget) -> bytes:
-    body = b""
+    body = bytearray()
     async for piece in _pieces(response, budget):
         body += piece
         if len(body) > LONGEST_LINE:
             raise ServerFailed(f"it sent a message of more than {LONGEST_LINE} bytes")
-    return body
+    return bytes(body)
 
 
 async def _events(response: httpx.Response, budget: _Budget) -> AsyncIterator[tuple[str, bytes]]:
     """Server-sent events as (type, data); lines end by LF or CRLF."""
-    kind, data, pending = "message", b"", b""
+    kind, data, pending = "message", bytearray(), bytearray()
     async for piece in _pieces(response, budget):
-        *lines, pending = (pending + piece).split(b"\n")
-        for raw in lines:
-            line = raw.removesuffix(b"\r")
+        first, *more = piece.split(b"\n")
+        pending += first
+        for after in more:
+            line = bytes(pending).removesuffix(b"\r")
+            pending = bytearray(after)
             if not line:
                 if data:
-                    yield kind, data.removesuffix(b"\n")
-                kind, data = "message", b""
+                    yield kind, bytes(data).removesuffix(b"\n")
+                kind, data = "message", bytearray()
             elif line.startswith(b"event:"):
                 kind = line[6:].strip().decode("ascii", "replace")
             elif line.startswith(b"data:"):

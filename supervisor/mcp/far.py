@@ -6,6 +6,7 @@ made of plain JSON again before it goes anywhere.
 
 import asyncio
 import itertools
+import json
 from collections.abc import Awaitable, Mapping
 from contextlib import AsyncExitStack
 from typing import Any, Final, TypeVar
@@ -30,6 +31,10 @@ CALL_SECONDS: Final = 600.0
 """For one call of a tool."""
 MOST_GREETINGS: Final = 5
 """How often a turn connects to a server."""
+MOST_LISTINGS: Final = 5
+"""How often a turn asks a server for its tools, where the first times came to nothing."""
+LONGEST_LISTING: Final = 2 * 1024 * 1024
+"""Bytes of all its tools as JSON: the agent's program may have them told again and again."""
 
 A = TypeVar("A")
 
@@ -47,6 +52,8 @@ class FarServer:
         self._about: Mapping[str, Any] = {}
         self._tools: list[Mapping[str, Any]] | None = None
         self._greetings = 0
+        self._listings = 0
+        self._is_over = False
 
     async def about(self) -> Mapping[str, Any]:
         """What it says of itself; connects, where that isn't so by now."""
@@ -60,6 +67,9 @@ class FarServer:
         async with self._one_at_a_time:
             if self._tools is None:
                 peer = await self._connected()
+                self._listings += 1
+                if self._listings > MOST_LISTINGS:
+                    raise ServerFailed(f"it was asked for its tools {MOST_LISTINGS} times")
                 self._tools = await self._within(LISTING_SECONDS, self._listed(peer))
             return self._tools
 
@@ -82,7 +92,13 @@ class FarServer:
         if opened is not None:
             await opened.aclose()
 
+    async def end(self) -> None:
+        """Hang up for good: nothing calls again."""
+        self._is_over = True
+        await self.close()
+
     async def _connected(self) -> HttpServer | SseServer:
+        self._require_open()
         if self._peer is None:
             await self.close()
             self._greetings += 1
@@ -96,20 +112,32 @@ class FarServer:
         async with AsyncExitStack() as opening:
             peer = await opening.enter_async_context(called(self._far.given))
             about = await greeted(peer)
+            self._require_open()
             self._open = opening.pop_all()
         self._peer = peer
         return about
 
+    def _require_open(self) -> None:
+        if self._is_over:
+            raise ServerFailed("the turn is over")
+
     async def _listed(self, peer: Peer) -> list[Mapping[str, Any]]:
         found: list[Mapping[str, Any]] = []
         cursor: str | None = None
+        left = LONGEST_LISTING
         for _ in range(MOST_PAGES):
             params = {} if cursor is None else {"cursor": cursor}
             answer = await asked(peer, next(self._numbers), "tools/list", params)
             listed = answer.get("tools")
             if not isinstance(listed, list):
                 raise ServerFailed("its answer to tools/list has no list of tools")
-            found += [self._clean(each) for each in listed if isinstance(each, Mapping)]
+            for each in listed:
+                if isinstance(each, Mapping):
+                    tool = self._clean(each)
+                    left -= len(json.dumps(tool))
+                    if left < 0:
+                        return found[:MOST_TOOLS]
+                    found.append(tool)
             before, cursor = cursor, answer.get("nextCursor")
             if not isinstance(cursor, str) or cursor == before or len(found) >= MOST_TOOLS:
                 break

@@ -6,7 +6,6 @@ the exact input, and a call that comes without one is refused.
 """
 
 import json
-from collections import Counter
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
@@ -16,22 +15,27 @@ class Permits:
     """The permits of one turn."""
 
     def __init__(self) -> None:
-        self._given: Counter[tuple[str, bytes]] = Counter()
+        self._given: dict[tuple[str, bytes], list[bytes]] = {}
 
     def give(self, tool: str, arguments: Mapping[str, Any]) -> None:
         """Let one call pass."""
-        self._given[tool, _digest(arguments)] += 1
+        whole = json.dumps(arguments, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        self._given.setdefault((tool, _digest(arguments)), []).append(whole)
 
-    def take(self, tool: str, arguments: Mapping[str, Any]) -> bool:
-        """Use up a permit for this call; whether there was one."""
+    def take(self, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Use up a permit for this call: the input that was allowed; None: there is none.
+
+        It is the one to be sent. The order of names makes no other input, but could say something.
+        """
         key = tool, _digest(arguments)
-        if self._given[key] < 1:
+        permits = self._given.get(key)
+        if not permits:
+            return None
+        whole = permits.pop(0)
+        if not permits:
             del self._given[key]
-            return False
-        self._given[key] -= 1
-        if not self._given[key]:
-            del self._given[key]
-        return True
+        allowed: Mapping[str, Any] = json.loads(whole.decode("utf-8", "surrogatepass"))
+        return allowed
 
 
 def digest(arguments: Mapping[str, Any]) -> str:

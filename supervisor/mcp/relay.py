@@ -74,8 +74,11 @@ class Relay:
         try:
             yield
         finally:
-            for each in self._servers.values():
-                await each.close()
+            # Side by side, and each whatever becomes of the others.
+            ends = (each.end() for each in self._servers.values())
+            for fault in await asyncio.gather(*ends, return_exceptions=True):
+                if fault is not None:
+                    logger.error("hanging up on an MCP server failed", exc_info=fault)
 
     async def answer(self, server: str, message: Mapping[str, Any]) -> FarAnswer:
         """What becomes of one message of the agent's program."""
@@ -134,13 +137,14 @@ class Relay:
         }
         if self._tools.get(full) != (server, name):
             raise _Refused(_INVALID, "the server has listed no tool of this name")
-        if not self._permits.take(full, arguments):
+        allowed = self._permits.take(full, arguments)
+        if allowed is None:
             await self._tell_refused(told)
             raise _Refused(_INVALID, "nobody has allowed this call, so it wasn't sent")
         async with self._slots:
             await self._record(RELAYED, told)
             try:
-                return await self._servers[server].call(name, arguments)
+                return await self._servers[server].call(name, allowed)
             except ServerFailed as error:
                 text = f"The call failed: {error}"
                 return {"content": [{"type": "text", "text": text}], "isError": True}

@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import json
+import math
 import os
+import re
 import signal
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -19,6 +21,10 @@ LONGEST_LINE: Final = 1024 * 1024
 MOST_BYTES: Final = 16 * 1024 * 1024
 """Bytes that a server says in all."""
 
+MOST_VALUES: Final = 65_536
+"""Of one message, by its brackets and commas: three bytes of JSON can become seventy of memory."""
+
+_LONE_SURROGATES: Final = re.compile("[\ud800-\udfff]")
 _CHUNK: Final = 64 * 1024
 _TAIL: Final = 4 * 1024
 _EXIT_SECONDS: Final = 2.0
@@ -99,13 +105,33 @@ class StartedServer:
         return ServerFailed("it closed its output before it answered")
 
 
-def parsed(line: bytes | str) -> Mapping[str, Any] | None:
-    """A message; None for a line that is none. What is nested too deeply isn't read either."""
+def parsed(line: bytes) -> Mapping[str, Any] | None:
+    """A message; None for a line that is none, that is too large in memory, or nested too deeply.
+
+    What it holds can be written as JSON in UTF-8 again: no infinite number, no half of a character.
+    """
+    if sum(map(line.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        return None
+    text = line.decode("utf-8", "replace")
     try:
-        found = json.loads(line)
+        found = _loaded(text)
+        if "\\u" in text:
+            whole = json.dumps(found, ensure_ascii=False)
+            found = _loaded(_LONE_SURROGATES.sub("\N{REPLACEMENT CHARACTER}", whole))
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def _loaded(text: str) -> Any:
+    return json.loads(text, parse_float=_finite, parse_constant=_finite)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("no number of JSON's")
+    return number
 
 
 @asynccontextmanager
