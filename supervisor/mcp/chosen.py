@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, unquote_plus, urlsplit
 
 from supervisor.errors import InvalidRequest
 from supervisor.mcp.hidden import SHORTEST_SECRET, literals
@@ -17,6 +17,9 @@ from supervisor.trust.levels import TrustLevel
 
 LEFT_OUT: Final = "mcp_server_left_out"
 """The code of the warning that a turn does without a server."""
+
+_LONG_PIECE: Final = 16
+"""Characters of a path's piece that, with a digit in it, is more likely a key than a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,4 +163,16 @@ def _secrets(
     """What the server might repeat and the sandbox may not see: values, headers, literals."""
     texts = [*given["headers"].values(), *(values.get(name, "") for name in entry.references)]
     words = [word for text in texts for word in (text, *text.split())]
-    return frozenset(each for each in (*words, *literals(entry)) if len(each) >= SHORTEST_SECRET)
+    said = (*words, *literals(entry), *_of_address(given["url"]))
+    return frozenset(each for each in said if len(each) >= SHORTEST_SECRET)
+
+
+def _of_address(url: str) -> Iterator[str]:
+    """What of a URL may be a secret: all of it, its query's values, what in its path looks so."""
+    yield url
+    parts = urlsplit(url)
+    for value in (each.partition("=")[2] for each in parts.query.split("&")):
+        yield from (value, unquote_plus(value))
+    for piece in parts.path.split("/"):
+        if len(piece) >= _LONG_PIECE and any(map(str.isdigit, piece)):
+            yield from (piece, unquote(piece))

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from supervisor.events.redact import Redactor
 from supervisor.mcp.chosen import Candidate, Wanted, choose, own_candidates
 from supervisor.mcp.server_entry import read_entry
 from supervisor.trust.levels import TrustLevel
@@ -105,3 +106,21 @@ def test_servers_of_an_agents_file_are_read_like_others() -> None:
     good, bad = own_candidates(wanted)
     assert (good.name, good.agent, good.allowed) == ("a", "agents/x.md", False)
     assert (bad.entry, bad.fault) == (None, "b.command: a text is expected")
+
+
+@pytest.mark.parametrize(
+    ("url", "secret", "word"),
+    [
+        ("https://h/api/mcp/s/9f8e7d6c5b4a39281706/mcp", "9f8e7d6c5b4a39281706", "/api/mcp"),
+        ("https://h/mcp?key=abc%2Fdefghij&page=1", "abc/defghij", "page"),
+        ("https://h/mcp?key=abc%2Fdefghij&page=1", "abc%2Fdefghij", "mcp?key"),
+        ("https://h/model-context-protocol", "https://h/model-context-protocol", "model-context"),
+    ],
+)
+def test_a_key_that_stands_in_a_url_is_no_words_for_a_sandbox(
+    url: str, secret: str, word: str
+) -> None:
+    each = candidate({"type": "http", "url": url}, there=True)
+    redactor = Redactor(choose((each,), TrustLevel.SANDBOXED, {}).far["s"].secrets)
+    assert secret not in redactor.text(f"no such page: {secret}!")
+    assert redactor.text(word) == word
