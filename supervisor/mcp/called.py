@@ -6,9 +6,11 @@ proxy of the environment is used, as the agents' program uses none.
 
 import asyncio
 import json
+import ssl
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import cache
 from http import HTTPStatus
 from ipaddress import ip_address
 from typing import Any, Final
@@ -24,6 +26,9 @@ _STREAM: Final = "text/event-stream"
 _CONNECT_SECONDS: Final = 10.0
 _GOODBYE_SECONDS: Final = 2.0
 _LONGEST_SAID: Final = 300
+_LONGEST_HEADERS: Final = 256 * 1024
+"""Bytes before a response's body, with those of provisional responses, which may be any number."""
+_READ_BYTES: Final = 16 * 1024
 _PIECE_COSTS: Final = 256
 """Bytes that each piece counts beside its own: a byte at a time would be all work and no end."""
 
@@ -153,6 +158,7 @@ async def called(given: Mapping[str, Any]) -> AsyncIterator[HttpServer | SseServ
                 httpx.AsyncClient(
                     headers={**given["headers"], "Accept-Encoding": "identity"},
                     timeout=httpx.Timeout(None, connect=_CONNECT_SECONDS),
+                    transport=_transport(),
                     trust_env=False,
                 )
             )
@@ -181,12 +187,75 @@ class _Budget:
             raise ServerFailed(f"it sent more than {MOST_BYTES} bytes")
 
 
+class _Stream:
+    """A connection that is read little by little, and of headers only so much."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self._left: int | None = _LONGEST_HEADERS
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
+        piece: bytes = await self._inner.read(min(max_bytes, _READ_BYTES), timeout)
+        if self._left is not None:
+            self._left -= len(piece)
+            if self._left < 0:
+                raise httpx.RemoteProtocolError(f"headers of more than {_LONGEST_HEADERS} bytes")
+        return piece
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109
+        self._left = _LONGEST_HEADERS
+        await self._inner.write(buffer, timeout)
+
+    def headers_are_read(self) -> None:
+        """What follows is the body, which its reader bounds."""
+        self._left = None
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def start_tls(self, *given: Any, **more: Any) -> "_Stream":
+        return _Stream(await self._inner.start_tls(*given, **more))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)
+
+
+class _Backend:
+    """Makes such connections."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    async def connect_tcp(self, *given: Any, **more: Any) -> _Stream:
+        return _Stream(await self._inner.connect_tcp(*given, **more))
+
+    async def sleep(self, seconds: float) -> None:
+        await self._inner.sleep(seconds)
+
+
+def _transport() -> httpx.AsyncHTTPTransport:
+    transport = httpx.AsyncHTTPTransport(verify=_tls(), trust_env=False)
+    # httpx has no public way to a connection's bytes; its version is pinned by hash.
+    pool: Any = transport._pool  # noqa: SLF001
+    pool._network_backend = _Backend(pool._network_backend)  # noqa: SLF001
+    return transport
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """Read once: it takes a tenth of a second, and nothing else happens meanwhile."""
+    return httpx.create_ssl_context(trust_env=False)
+
+
 @asynccontextmanager
 async def _opened(
     client: httpx.AsyncClient, method: str, url: str, **request: Any
 ) -> AsyncIterator[httpx.Response]:
     try:
         async with client.stream(method, url, **request) as response:
+            stream = response.extensions.get("network_stream")
+            if isinstance(stream, _Stream):
+                stream.headers_are_read()
             _require_fair_address(response, url)
             if response.is_redirect:
                 raise ServerFailed(f"it answers with a redirect (HTTP {response.status_code})")

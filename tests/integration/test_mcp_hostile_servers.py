@@ -249,3 +249,33 @@ async def test_a_header_that_cannot_be_sent_is_not_told(value: str) -> None:
 
 async def _no_record(_kind: str, _body: dict[str, Any]) -> None:
     return
+
+
+async def test_provisional_answers_without_end_do_not_take_the_supervisors_time() -> None:
+    async def soon(_: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        while True:
+            writer.write(b"HTTP/1.1 103 \r\n\r\n" * 1_000)
+            await writer.drain()
+
+    async with hostile(tools_call=soon) as world:
+        server = world.server()
+        await server.tools()
+        with pytest.raises(ServerFailed, match="headers of more than"):
+            async with asyncio.timeout(A_WHILE):
+                await server.call("t", {})
+        await server.end()
+
+
+async def test_headers_are_bounded_one_answer_at_a_time() -> None:
+    """Of a connection that is used again and again, each answer has its own bound."""
+
+    async def much(asked: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        text = {"content": [{"type": "text", "text": "x" * 500_000}]}
+        plain(writer, {"jsonrpc": "2.0", "id": asked["id"], "result": text})
+
+    async with hostile(tools_call=much) as world:
+        server = world.server()
+        for _ in range(3):
+            assert await server.call("t", {})
+        assert world.open == 1  # control: one connection
+        await server.end()
