@@ -43,8 +43,9 @@ async def listening(path: Path, mode: int, engine: EngineSide, guard: Guard) -> 
             await _Connection(reader, writer, engine, guard).serve()
 
     listener = await asyncio.to_thread(_bound, path, mode)
-    server = await asyncio.start_unix_server(serve, sock=listener, limit=CHUNK)
+    server = await asyncio.start_unix_server(serve, sock=listener, limit=CHUNK, start_serving=False)
     try:
+        await server.start_serving()
         yield
     finally:
         server.close()

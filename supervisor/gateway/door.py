@@ -255,12 +255,17 @@ async def _listening(runner: web.AppRunner, path: Path) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
         try:
             bound = stack.enter_context(bound_socket(path, SOCKET_MODE))
-            listener = await loop.create_unix_server(protocol, sock=bound, backlog=BACKLOG)
+            listener = await loop.create_unix_server(
+                protocol, sock=bound, backlog=BACKLOG, start_serving=False
+            )
+            # Before it serves: cancelled while it begins to, the loop would go on to watch the
+            # number of a closed socket, and never look at the next one that gets this number.
+            stack.callback(listener.close)
+            await listener.start_serving()
         except OSError as error:
             raise TurnFailed(
                 f"the model socket can't be made: {error.strerror}",
                 where=str(path),
                 remedy="check that the run folder exists, is ours and that the disk has space",
             ) from error
-        stack.callback(listener.close)
         yield

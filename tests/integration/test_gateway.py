@@ -5,7 +5,7 @@ import logging
 import socket
 import stat
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -323,6 +323,40 @@ async def test_two_doors_at_once_do_not_mix(tmp_path: Path) -> None:
     assert doors[0].refusals == []
     assert len(doors[1].refusals) == 1
     assert doors[0].spending.input_tokens + 400 < doors[1].spending.input_tokens
+
+
+async def test_a_door_that_was_given_up_while_it_opened_takes_nothing_from_the_next(
+    tmp_path: Path,
+) -> None:
+    async with (
+        scripted(tmp_path),
+        Gateway(Upstream("http://x", SecretStr("k"), tmp_path / "model.sock")) as gateway,
+    ):
+
+        @asynccontextmanager
+        async def opened(name: str) -> AsyncIterator[Path]:
+            path = tmp_path / f"{name}.sock"
+            async with gateway.open_door(
+                session_id=new_session_id(),
+                turn_id=new_turn_id(),
+                access=access(),
+                socket_path=path,
+            ):
+                yield path
+
+        async def held() -> None:
+            async with opened("first"):
+                await asyncio.Event().wait()
+
+        for steps_taken in range(12):  # from before the first to where it is open
+            first = asyncio.create_task(held())
+            for _ in range(steps_taken):
+                await asyncio.sleep(0)
+            first.cancel()
+            await asyncio.wait({first})
+            assert first.cancelled()
+            async with opened("second") as path, client(path) as http:
+                assert (await ask(http))[0] == 200
 
 
 async def test_a_closed_door_ends_open_requests_and_leaves_nothing(tmp_path: Path) -> None:
