@@ -76,8 +76,8 @@ class Lanes:
         return [lane for lane in self._lanes.values() if not lane.is_ending]
 
     def living_turns(self) -> set[TurnId]:
-        """The turns that may still own containers, folders and processes."""
-        return {lane.turn_id for lane in self._lanes.values()}
+        """The turns that may still own containers, folders and processes; asked from any thread."""
+        return {lane.turn_id for lane in list(self._lanes.values())}
 
     async def empty(self) -> None:
         """Wait until every lane is left."""
