@@ -3,6 +3,7 @@
 import posixpath
 
 from supervisor.policy.bash.effect import Act, Effect
+from supervisor.policy.bash.use import IN_DOUBT
 from supervisor.policy.call import Deny, Kind, Use
 from supervisor.policy.dangerous import DangerRule
 from supervisor.policy.deny_list import DenyRule
@@ -210,10 +211,34 @@ def _hits(judged: Judged, rule: DangerRule, target: Target) -> bool:
     )
 
 
+def _repository_named(judged: Judged) -> str | None:
+    """A file or link that would be put where git looks for a repository (`sub/.git`)."""
+    for fact in judged.paths:
+        if fact.use is Use.WRITE and any(_is_git(name) for name in fact.names):
+            return fact.named
+    for target in judged.targets:
+        effect = target.effect
+        puts = effect.act is Act.WRITE and not effect.elsewhere and effect.reason != IN_DOUBT
+        if puts and any(_is_git(name) for name in target.names):
+            return target.shown
+    return None
+
+
+def _is_git(name: str) -> bool:
+    return posixpath.basename(name.rstrip("/")).lower() == ".git"
+
+
 def confinement(judged: Judged) -> Deny | None:
     """At `vault`, file tools reach the vault and nothing else; nothing opens the outside."""
     if judged.call.level is not TrustLevel.VAULT:
         return None
+    named = _repository_named(judged)
+    if named is not None:
+        return Deny(
+            rule="vault-repository",
+            reason=f"{shown(named)} is where git looks for a repository: at `vault`, a new one "
+            "ends the turn; ask the person to make it between two messages",
+        )
     for fact in judged.paths:
         if fact.use in FILE_USES and not fact.inside:
             return Deny(

@@ -15,6 +15,10 @@ from supervisor.policy.targets import CHANGES, LOOKS, PATH_ACTS, Target
 MOST_REASONS = 8
 _LONGEST = 120
 _OWN_JOB = "%"
+_ENDS_TURN = (
+    "at `vault` a new one ends the turn, since git runs what its hooks and settings say: "
+    "let the person make it between two messages, or work without one"
+)
 
 
 def not_covered(
@@ -98,6 +102,10 @@ def _of_effect(effect: Effect, implied: Implied) -> Iterator[str]:
     if effect.act is Act.SEND and not effect.elsewhere:
         if not implied.sends(effect):
             yield _beyond(effect, f"sends: {effect.reason}", implied)
+        return
+    if effect.act is Act.REPOSITORY:
+        if not effect.elsewhere and not implied.around(effect):
+            yield f"`{_short(effect.program)}` {effect.act}, and {_ENDS_TURN}"
         return
     if effect.act is Act.SIGNAL and not effect.severe and _is_own_job(effect):
         return

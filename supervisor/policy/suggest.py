@@ -231,6 +231,7 @@ _TOLD: Final = (
     (Act.LOSE, "may lose work"),
     (Act.REVEAL, "may show secrets"),
     (Act.SIGNAL, "ends processes"),
+    (Act.REPOSITORY, "makes a repository, which ends the turn"),
     (Act.SYSTEM, "changes the system"),
     (Act.UNKNOWN, "does what can't be told beforehand"),
 )

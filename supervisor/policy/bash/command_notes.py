@@ -14,6 +14,7 @@ _ACTS: Final[Mapping[str, Act]] = {
     "send": Act.SEND,
     "lose": Act.LOSE,
     "reveal": Act.REVEAL,
+    "repository": Act.REPOSITORY,
     "system": Act.SYSTEM,
     "unknown": Act.UNKNOWN,
     "escalate": Act.ESCALATE,

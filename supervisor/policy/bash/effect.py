@@ -38,6 +38,8 @@ class Act(StrEnum):
     """Prints what may be secret: the environment, a login's token, a key; `reason` says what."""
     LOSE = "may lose work"
     """Throws work away that can't be had back, or changes it beyond the files it names."""
+    REPOSITORY = "makes a repository"
+    """Makes a git repository, or another working tree of one: hooks and settings that git runs."""
     SYSTEM = "changes the system"
     """Services, timers, users, power, kernel, settings outside of the work."""
     UNKNOWN = "unknown"
