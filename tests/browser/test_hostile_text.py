@@ -124,9 +124,9 @@ async def test_an_approval_names_what_the_eye_can_not_see(tab: Tab) -> None:
         prompt(calls(("Write", {"file_path": "/tmp/a\u202efdp.md", "content": ALL})), step("Well."))
     ):
         await tab.go("#/approvals", "Approvals")
-        card = page.get_by_role("region", name="Request: Write")
+        card = page.get_by_role("group", name="Request: Write")
         await expect(card.get_by_text("Careful:")).to_be_visible()
-        shown = card.get_by_role("region", name="What would run")
+        shown = card.get_by_role("group", name="What would run")
         await expect(shown).to_contain_text("/tmp/a⟨U+202E⟩fdp.md")
         text = str(await shown.evaluate("node => node.textContent"))
         assert not set(text) & set("\u202e\u2066\u2069\u200b\u2028\u0085\r")

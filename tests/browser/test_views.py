@@ -126,7 +126,7 @@ async def test_the_keyboard_leads_everywhere_and_the_focus_follows(
         await tab.arrived("Approvals")
         await expect(page.get_by_role("heading", level=1)).to_be_focused()
         await page.keyboard.press("j")
-        await expect(page.get_by_role("region", name="Request: Write")).to_be_focused()
+        await expect(page.get_by_role("group", name="Request: Write")).to_be_focused()
         await page.keyboard.press("?")
         keys = page.get_by_role("dialog")
         await keys.get_by_label("Single keys lead somewhere").uncheck()

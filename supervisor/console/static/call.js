@@ -43,7 +43,7 @@ export class Call {
     if (!this.node.open || this.#made) return;
     this.#made = true;
     const explain = h("a", { href: "#/policy?explain", on: { click: () => handOver({ tool: this.tool.name, input: this.tool.input, level: this.level ?? "vault" }) } }, "How the policy sees it now");
-    fill(this.#inside, h("pre", { class: "code", tabindex: "0", role: "region", "aria-label": "Input" }, visibleInput(this.tool.input)), this.#why, this.#decision(), this.#result === null ? null : this.#output(), h("p", { class: "small" }, explain));
+    fill(this.#inside, h("pre", { class: "code", tabindex: "0", role: "group", "aria-label": "Input" }, visibleInput(this.tool.input)), this.#why, this.#decision(), this.#result === null ? null : this.#output(), h("p", { class: "small" }, explain));
   }
 
   /** What the audit log says of the decision; looked up when somebody looks here. */
@@ -62,7 +62,7 @@ export class Call {
     const { content, isError } = this.#result;
     const cut = content.length > LONGEST;
     return h("div", { class: "stack" }, h("strong", {}, isError ? "Error" : "Result"),
-      h("pre", { class: "code", data: { result: "" }, tabindex: "0", role: "region", "aria-label": "Result" }, cut ? content.slice(0, LONGEST) : content),
+      h("pre", { class: "code", data: { result: "" }, tabindex: "0", role: "group", "aria-label": "Result" }, cut ? content.slice(0, LONGEST) : content),
       cut ? h("p", { class: "muted small" }, `Only the first ${LONGEST} of ${content.length} characters are shown.`) : null);
   }
 

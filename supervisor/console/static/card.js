@@ -20,7 +20,7 @@ export class Card {
     this.#signal = signal;
     // Not before it is put together, if its time is over already.
     this.time = countdown(asked, { signal, onEnd: () => queueMicrotask(() => this.over(late)) });
-    this.node = h("section", { class: "request", tabindex: "-1", data: { request: id }, "aria-label": label });
+    this.node = h("section", { class: "request", role: "group", tabindex: "-1", data: { request: id }, "aria-label": label });
     this.rearm();
   }
 

@@ -87,7 +87,7 @@ export function requestCard(request, { signal, withSession = false }) {
   card.draw([
     h("header", {}, h("h2", {}, who, visible(request.toolName), " ", h("span", { class: "muted" }, visible(request.permissionType))), h("span", { class: "row" }, trustBadge(request.trustLevel), card.time)),
     request.hasHiddenCharacters ? h("p", { class: "hidden-warning" }, "Careful: it has characters that don't show, or that look like others. They are named below as ⟨U+…⟩.") : null,
-    h("pre", { class: "code", tabindex: "0", role: "region", "aria-label": "What would run" }, request.display),
+    h("pre", { class: "code", tabindex: "0", role: "group", "aria-label": "What would run" }, request.display),
     effectsOf(request),
     facts([["Why you are asked", visible(request.reason)], ["Rule", h("code", {}, visible(request.rule))],
       ["Session", withSession ? h("a", { href: `#/session/${part(request.sessionId)}` }, visible(request.workspace ?? request.sessionId)) : null]]),
