@@ -4,7 +4,7 @@ import asyncio
 import hmac
 
 from supervisor.access.holder import OWNER, Holder
-from supervisor.access.keeper import Login
+from supervisor.access.logins import Login
 from supervisor.access.secrets import digest
 
 

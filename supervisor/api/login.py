@@ -6,7 +6,7 @@ from typing import Final
 
 from fastapi import APIRouter, Request, Response
 
-from supervisor.access.keeper import LOGIN_SECONDS
+from supervisor.access.logins import LOGIN_SECONDS
 from supervisor.access.rows import told_maker
 from supervisor.api.access import COOKIE
 from supervisor.api.caller import Caller, Calling, NotAllowed

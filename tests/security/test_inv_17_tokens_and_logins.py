@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from supervisor.access.codes import MOST_CODES
 from supervisor.access.holder import OWNER, NotAllowed, Scope
-from supervisor.access.keeper import MOST_CODES, MOST_LOGINS, Keeper
+from supervisor.access.keeper import Keeper
+from supervisor.access.logins import MOST_LOGINS
 from supervisor.api.access import COOKIE
 from supervisor.api.scopes import DEMANDS
 from supervisor.clock import Instant
