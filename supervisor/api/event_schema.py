@@ -2,9 +2,9 @@
 
 from typing import Any, Final
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
-from supervisor.api.bodies import REFERENCE
+from supervisor.api.bodies import REFERENCE, View
 from supervisor.events.schema import AnyEvent, Event
 
 ENVELOPE: Final[dict[str, Any]] = {
@@ -14,6 +14,25 @@ ENVELOPE: Final[dict[str, Any]] = {
     "session_id": {"type": "string"},
 }
 """What each event has beside what its type says."""
+
+
+class EventsView(View):
+    """A page of events, and the number to ask on from."""
+
+    events: list[dict[str, Any]]
+    next: int = Field(description="`after` of the next page")
+    more: bool = Field(description="Whether there is one yet")
+    gap: bool = Field(
+        description="Whether some events behind `after` aren't stored any more, or the number is"
+        " none of this log's: it begins anew then"
+    )
+
+
+def tell_events(schemas: dict[str, Any]) -> None:
+    """Complete a document's schemas: those of the events, and what has events in it."""
+    schemas.update(event_schemas())
+    any_event = {"$ref": REFERENCE.format(model="AnyEvent")}
+    schemas[EventsView.__name__]["properties"]["events"]["items"] = any_event
 
 
 def event_schemas() -> dict[str, Any]:

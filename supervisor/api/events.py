@@ -8,9 +8,8 @@ from fastapi import APIRouter, Header, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from supervisor.api.bodies import REFERENCE
 from supervisor.api.caller import Caller, Calling
-from supervisor.api.event_schema import stream_of
+from supervisor.api.event_schema import EventsView, stream_of
 from supervisor.api.parts import Supervisor
 from supervisor.api.refusals import refusals
 from supervisor.api.sessions import require_session
@@ -28,32 +27,7 @@ MOST_EVENTS: Final = 500
 """Events of a page."""
 _LARGEST: Final = 2**63 - 1
 
-_PAGE: Final[dict[int | str, dict[str, Any]]] = {
-    200: {
-        "description": "A page of events, and the number to ask on from",
-        "content": {
-            "application/json": {
-                "schema": {
-                    "type": "object",
-                    "required": ["events", "next", "more", "gap"],
-                    "properties": {
-                        "events": {
-                            "type": "array",
-                            "items": {"$ref": REFERENCE.format(model="AnyEvent")},
-                        },
-                        "next": {"type": "integer", "description": "`after` of the next page"},
-                        "more": {"type": "boolean", "description": "Whether there is one yet"},
-                        "gap": {
-                            "type": "boolean",
-                            "description": "Whether some events behind `after` aren't stored"
-                            " any more, or the number is none of this log's: it begins anew then",
-                        },
-                    },
-                }
-            }
-        },
-    }
-}
+_PAGE: Final[dict[int | str, dict[str, Any]]] = {200: {"model": EventsView}}
 _STREAM: Final = stream_of("Events as they come; `id` is the number over all sessions")
 
 Number = Annotated[int | None, Query(ge=0, le=_LARGEST)]
@@ -63,7 +37,9 @@ Types = Annotated[
 OfSession = Annotated[str | None, Query(alias="session", description="Of this session only")]
 
 
-@router.get("", response_class=Response, responses={**_PAGE, **refusals(SessionNotFound)})
+@router.get(
+    "", response_class=Response, responses={200: {"model": EventsView}, **refusals(SessionNotFound)}
+)
 async def list_events(  # noqa: PLR0913 - each is a part of the request
     supervisor: Supervisor,
     caller: Calling,

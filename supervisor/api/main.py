@@ -36,7 +36,7 @@ from supervisor.api.access import Access
 from supervisor.api.bodies import REFERENCE, ProblemView
 from supervisor.api.capture_bodies import CaptureBody
 from supervisor.api.entered import entered
-from supervisor.api.event_schema import event_schemas, schemas_of
+from supervisor.api.event_schema import schemas_of, tell_events
 from supervisor.api.import_bodies import ImportBody
 from supervisor.api.links import tell_links
 from supervisor.api.mcp_bodies import McpServerBody
@@ -197,7 +197,7 @@ def _describe(app: FastAPI) -> dict[str, Any]:
         schemas.pop(name, None)
     for name, schema in schemas_of(OpenList, NoLongerOpen).items():
         schemas.setdefault(name, schema)
-    schemas.update(event_schemas())
+    tell_events(schemas)
     schemas["Problem"] = ProblemView.model_json_schema(ref_template=REFERENCE)
     schemas["ImportBody"] = ImportBody.model_json_schema(ref_template=REFERENCE)
     schemas["CaptureBody"] = CaptureBody.model_json_schema(ref_template=REFERENCE)

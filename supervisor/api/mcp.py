@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from supervisor.agents.definition import AgentDefinition
 from supervisor.api.agent_bodies import FaultView
-from supervisor.api.caller import Caller, Calling, NotAllowed, Scope
+from supervisor.api.caller import Caller, Calling
 from supervisor.api.mcp_bodies import (
     AllowBody,
     McpServersView,
@@ -41,18 +41,15 @@ _BODY: Final[dict[str, Any]] = {
 }
 _CHANGED: Final[dict[int | str, dict[str, Any]]] = {
     200: {"model": McpServerView, "description": "It was there, and is changed"},
-    **refusals(NotAllowed, ChangedMeanwhile, ConfigurationError),
+    **refusals(ChangedMeanwhile, ConfigurationError),
 }
 _TAG: Final = Header(alias="If-Match", description="The `ETag` of the list that was read")
 IfMatch = Annotated[str | None, _TAG]
 
 
-@router.get("", responses=refusals(NotAllowed))
-async def list_servers(
-    caller: Calling, supervisor: Supervisor, response: Response
-) -> McpServersView:
+@router.get("")
+async def list_servers(supervisor: Supervisor, response: Response) -> McpServersView:
     """The servers of `.mcp.json`, with those that have a mistake. Its `ETag` is the file's."""
-    caller.require(Scope.ADMIN)
     servers, broken, tag = await asyncio.to_thread(supervisor.mcp.all)
     response.headers["ETag"] = f'"{tag}"'
     return McpServersView(
@@ -71,10 +68,9 @@ async def list_servers(
     )
 
 
-@router.get("/{name}", responses=refusals(NotAllowed, NotFound, InvalidRequest))
-async def get_server(name: str, caller: Calling, supervisor: Supervisor) -> McpServerView:
+@router.get("/{name}", responses=refusals(NotFound, InvalidRequest))
+async def get_server(name: str, supervisor: Supervisor) -> McpServerView:
     """One server. 422 with the mistake if its entry has one."""
-    caller.require(Scope.ADMIN)
     return _view(await asyncio.to_thread(supervisor.mcp.get, name))
 
 
@@ -91,7 +87,6 @@ async def put_server(  # noqa: PLR0913, PLR0917  (what FastAPI passes in)
 
     A value that is sent back masked stays as it is. With `If-Match`, 412 if the file was changed.
     """
-    caller.require(Scope.ADMIN)
     save = supervisor.mcp.save
     listed, is_new = await asyncio.to_thread(save, name, body, _tag(if_match))
     await _record(supervisor, caller, "saved", name)
@@ -103,20 +98,19 @@ async def put_server(  # noqa: PLR0913, PLR0917  (what FastAPI passes in)
 @router.delete(
     "/{name}",
     status_code=HTTPStatus.NO_CONTENT,
-    responses=refusals(NotAllowed, NotFound, ChangedMeanwhile),
+    responses=refusals(NotFound, ChangedMeanwhile),
 )
 async def delete_server(
     name: str, caller: Calling, supervisor: Supervisor, if_match: IfMatch = None
 ) -> None:
     """Remove a server from the file; a turn that runs keeps it to its end."""
-    caller.require(Scope.ADMIN)
     await asyncio.to_thread(supervisor.mcp.remove, name, _tag(if_match))
     await _record(supervisor, caller, "removed", name)
 
 
 @router.post(
     "/{name}/allow",
-    responses=refusals(NotAllowed, NotFound, ChangedMeanwhile, ConfigurationError),
+    responses=refusals(NotFound, ChangedMeanwhile, ConfigurationError),
 )
 async def allow_server(
     name: str,
@@ -130,7 +124,6 @@ async def allow_server(
     With `sandboxed` sandboxes use it too; without, not (any more). With `If-Match`, 412 if
     `.mcp.json` isn't any more what was looked at.
     """
-    caller.require(Scope.ADMIN)
     wanted = None
     if body.agent_path is not None:
         agents = await asyncio.to_thread(supervisor.agents)
@@ -143,7 +136,7 @@ async def allow_server(
     return _view(listed)
 
 
-@router.post("/{name}/test", responses=refusals(NotAllowed, NotFound))
+@router.post("/{name}/test", responses=refusals(NotFound))
 async def test_server(
     name: str, body: McpTestBody, caller: Calling, supervisor: Supervisor
 ) -> McpTestView:
@@ -151,7 +144,6 @@ async def test_server(
 
     It runs on this machine as it would at `full`. Takes a server that is allowed as it is (422).
     """
-    caller.require(Scope.ADMIN)
     listed = await asyncio.to_thread(supervisor.mcp.allowed, name)
     given = supervisor.mcp.given(listed.entry)
     await _record(supervisor, caller, "tested", name)

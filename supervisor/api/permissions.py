@@ -141,13 +141,12 @@ async def grant(
     )
 
 
-@router.post("/{request_id}/deny", responses={**_ANSWERED, **refusals(NotAllowed)})
+@router.post("/{request_id}/deny", responses=_ANSWERED)
 async def deny(
     request_id: str, supervisor: Supervisor, caller: Calling, body: DenyBody | None = None
 ) -> DeniedView:
     """Refuse the call; the agent is told the message. With `stop`, its turn is ended as well."""
     said = body or DenyBody()
-    caller.require(Scope.APPROVE)
     require_seen(supervisor.board, caller, request_id)
     request = await supervisor.approvals.find(request_id, said.content_hash)
     await supervisor.approvals.answer(request_id, "denied", message=said.message, by=caller.name)

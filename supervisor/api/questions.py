@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from supervisor.api.caller import Calling, NotAllowed, Scope
+from supervisor.api.caller import Calling
 from supervisor.api.parts import Supervisor
 from supervisor.api.refusals import refusals
 from supervisor.api.waiting import (
@@ -54,23 +54,21 @@ async def show_question(request_id: str, supervisor: Supervisor, caller: Calling
     return view
 
 
-@router.post("/{request_id}/answer", responses={**_ANSWERED, **refusals(NotAllowed)})
+@router.post("/{request_id}/answer", responses=_ANSWERED)
 async def answer(
     request_id: str, body: AnswerBody, supervisor: Supervisor, caller: Calling
 ) -> AnsweredView:
     """Answer all of the question's parts; the first answer counts."""
-    caller.require(Scope.APPROVE)
     require_seen(supervisor.board, caller, request_id)
     await supervisor.questions.answer(request_id, body.answers, caller.name)
     return AnsweredView(id=request_id, decision="answered")
 
 
-@router.post("/{request_id}/decline", responses={**_ANSWERED, **refusals(NotAllowed)})
+@router.post("/{request_id}/decline", responses=_ANSWERED)
 async def decline(
     request_id: str, supervisor: Supervisor, caller: Calling, body: DeclineBody | None = None
 ) -> AnsweredView:
     """Leave the question without an answer, at once; the agent is told so and goes on."""
-    caller.require(Scope.APPROVE)
     require_seen(supervisor.board, caller, request_id)
     message = (body or DeclineBody()).message
     await supervisor.questions.decline(request_id, message, caller.name)

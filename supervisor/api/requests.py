@@ -6,7 +6,7 @@ door wants each request that changes something to be JSON, also where a route re
 
 from typing import Any, Final
 
-from supervisor.api.access import CHANGING
+from supervisor.api.intake import CHANGING
 
 _ANYTHING: Final = {
     "description": "Nothing of it is read, so `{}` does; but its type is looked at: what a web "

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.api.access import UPLOADS
+from supervisor.api.intake import UPLOADS
 from tests.worlds.api import TOKEN, ApiWorld, api_world, done, text
 from tests.worlds.callers import CHANGING, everything_logged
 from tests.worlds.http import speak, status_of

@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import orjson
 
@@ -30,6 +30,7 @@ from trustfloor.sync.vault import (
     Search,
     Workspaces,
 )
+from trustfloor.terms import Terms
 from trustfloor.wire import File, at, attached, body_of, form_of
 
 
@@ -69,70 +70,23 @@ class Client(Typed):
     ) -> None:
         self._connection.__exit__(kind, error, trace)
 
-    def send(  # noqa: PLR0913 - each is a part of the message
-        self,
-        message: str = "",
-        *,
-        session_id: str | None = None,
-        workspace: str | None = None,
-        trust_level: TrustLevel | str | None = None,
-        working_directory: str | None = None,
-        model: str | None = None,
-        system_prompt: str | None = None,
-        agent_path: str | None = None,
-        initial_context: str | None = None,
-        attachments: Sequence[File] = (),
-        key: str | None = None,
-    ) -> Turn:
+    def send(self, message: str = "", **terms: Unpack[Terms]) -> Turn:
         """A message, as a turn that begins when its events are first asked for.
 
-        `key` makes it the same message when it is sent again; left out, each is a new one.
+        Raises Refused for what the supervisor would refuse without looking further.
         """
+        key, files = terms.pop("key", None), terms.pop("attachments", ())
         body = body_of(
             ChatBody,
             message=message or None,
-            session_id=session_id,
-            workspace=workspace,
-            trust_level=trust_level,
-            working_directory=working_directory,
-            model=model,
-            system_prompt=system_prompt,
-            agent_path=agent_path,
-            initial_context=initial_context,
-            attachments=[attached(each) for each in attachments] or None,
+            attachments=[attached(each) for each in files] or None,
+            **terms,
         )
         return Turn(self._connection, body, key)
 
-    def ask(  # noqa: PLR0913 - each is a part of the message
-        self,
-        message: str = "",
-        *,
-        session_id: str | None = None,
-        workspace: str | None = None,
-        trust_level: TrustLevel | str | None = None,
-        working_directory: str | None = None,
-        model: str | None = None,
-        system_prompt: str | None = None,
-        agent_path: str | None = None,
-        initial_context: str | None = None,
-        attachments: Sequence[File] = (),
-        key: str | None = None,
-    ) -> DoneEvent:
+    def ask(self, message: str = "", **terms: Unpack[Terms]) -> DoneEvent:
         """Send a message and wait for the turn's `done`; any other end is raised as Refused."""
-        turn = self.send(
-            message,
-            session_id=session_id,
-            workspace=workspace,
-            trust_level=trust_level,
-            working_directory=working_directory,
-            model=model,
-            system_prompt=system_prompt,
-            agent_path=agent_path,
-            initial_context=initial_context,
-            attachments=attachments,
-            key=key,
-        )
-        return turn.answer()
+        return self.send(message, **terms).answer()
 
     def events(
         self,

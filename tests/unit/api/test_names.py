@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.api.access import Authority, Names
+from supervisor.api.names import Authority, Names
 
 PORT = 3333
 
