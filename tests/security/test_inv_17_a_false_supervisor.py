@@ -182,21 +182,44 @@ def deep(tmp_path: Path) -> Path:
     return folder
 
 
-async def test_without_an_address_commands_find_the_supervisor_by_its_socket(deep: Path) -> None:
-    async with supervisor_process(deep, SCENARIO, trusted_proxies="127.0.0.1") as running:
+@pytest.fixture
+def https(tmp_path: Path) -> dict[str, str]:
+    """The settings of a supervisor with a certificate that nobody signed."""
+    cert, key = tmp_path / "box.pem", tmp_path / "box.key"
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
+            *("-nodes", "-days", "2", "-subj", "/CN=localhost"),
+            *("-keyout", str(key), "-out", str(cert)),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    return {"tls_cert": str(cert), "tls_key": str(key)}
+
+
+async def test_without_an_address_commands_find_the_supervisor_by_its_socket(
+    deep: Path, https: dict[str, str]
+) -> None:
+    async with supervisor_process(deep, SCENARIO, trusted_proxies="127.0.0.1", **https) as running:
         path = api_socket(running.data_dir)
         assert len(str(path)) > 107
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        assert (await command(deep, "chat", "--trust", "full", "hello"))[0] == 0
-        status, said = await command(deep, "sessions", "list")
-        assert (status, "hello" in said) == (0, True), said
-        _, opened = await command(deep, "login")
+        chat, (_, opened), by_port = await asyncio.gather(
+            command(deep, "chat", "--trust", "full", "hello"),
+            command(deep, "login"),
+            command(deep, "tokens", TRUSTFLOOR_URL=running.url),
+        )
+        assert chat[0] == 0, chat[1]
         assert f"open   {running.url}/" in opened
+        assert running.url.startswith("https://")
+        assert (by_port[0], "certificate" in by_port[1].lower()) == (1, True), "the control"
         await over_the_socket_the_door_is_the_same(running)
         await running.stop(signal.SIGKILL)
         assert path.is_socket(), "what is killed leaves it"
     async with supervisor_process(deep, SCENARIO) as again:
-        assert (await command(deep, "sessions", "list"))[0] == 0
+        status, said = await command(deep, "sessions", "list")
+        assert (status, "hello" in said) == (0, True), said
         assert await again.stop() == 0
         assert not path.exists()
 
@@ -221,22 +244,3 @@ async def over_the_socket_the_door_is_the_same(running: Running) -> None:
     (tried,) = [json.loads(each) for each in lines if '"refused"' in each]
     assert "socket" in json.dumps(tried)
     assert "203.0.113.7" not in running.log, "nobody's word for an address counts there"
-
-
-async def test_over_the_socket_no_certificate_is_needed(tmp_path: Path) -> None:
-    cert, key = tmp_path / "box.pem", tmp_path / "box.key"
-    subprocess.run(
-        [
-            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
-            *("-nodes", "-days", "2", "-subj", "/CN=localhost"),
-            *("-keyout", str(key), "-out", str(cert)),
-        ],
-        check=True,
-        capture_output=True,
-    )
-    files = {"tls_cert": str(cert), "tls_key": str(key)}
-    async with supervisor_process(tmp_path, SCENARIO, **files) as running:
-        status, said = await command(tmp_path, "tokens", "list")
-        assert (status, "no tokens" in said) == (0, True), said
-        refused = await command(tmp_path, "tokens", "list", TRUSTFLOOR_URL=running.url)
-        assert refused[0] == 1, "the control: on the port it is looked at"
