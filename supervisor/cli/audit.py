@@ -20,6 +20,7 @@ from supervisor.cli.moments import line_moment, moment_of
 from supervisor.cli.neutral import one_line
 from supervisor.cli.render import Screen
 from supervisor.errors import ConfigurationError
+from supervisor.ids import is_session_id
 from supervisor.observability.audit_export import as_table, lines_of_table
 from supervisor.observability.audit_files import key_path, read_key
 from supervisor.observability.audit_moving import move_archives
@@ -50,13 +51,26 @@ def _anchor(text: str) -> Head:
     return Head(int(match[1]), match[2])
 
 
+def _whole_id(text: str | None) -> str | None:
+    """What is handed on has to be of one session, and not of those whose ids begin alike."""
+    if text is not None and not is_session_id(text):
+        raise typer.BadParameter("a session's whole id is expected")
+    return text
+
+
 Log = Annotated[
     Path | None, typer.Option("--log", help="The log's open file (audit.jsonl in the data folder).")
 ]
 KeyFile = Annotated[
     Path | None, typer.Option("--key", help="The key's file (TRUSTFLOOR_AUDIT_KEY_FILE).")
 ]
-Session = Annotated[str | None, typer.Option(help="Of this session only.")]
+Session = Annotated[
+    str | None, typer.Option(help="Of this session only: its id, or enough of how it begins.")
+]
+WholeSession = Annotated[
+    str | None,
+    typer.Option(help="Of this session only, by its whole id.", callback=_whole_id),
+]
 Kind = Annotated[str | None, typer.Option(help="Of this kind only: decision, grant, kill, ….")]
 Rule = Annotated[str | None, typer.Option(help="Decisions by this rule only.")]
 Since = Annotated[
@@ -147,7 +161,7 @@ def show(  # noqa: PLR0913 - each is an option of the command
 @audit.command("export")
 def export(  # noqa: PLR0913 - each is an option of the command
     *,
-    session: Session = None,
+    session: WholeSession = None,
     kind: Kind = None,
     rule: Rule = None,
     since: Since = None,

@@ -91,6 +91,18 @@ async def test_entries_are_shown_by_filter_the_last_one_last_and_obey_no_termina
     assert {json.loads(line)["session_id"] for line in of_one.stdout.splitlines()} == {"s2"}
 
 
+async def test_the_beginning_of_an_id_shows_its_session_and_of_several_names_them(
+    log: LogCopy,
+) -> None:
+    data = log.path.parent
+    several = audit(data, "show", "--session", "s")
+    assert (several.exit_code, several.stdout) == (1, "")
+    assert "the ids of several sessions begin so: s0, s1, s2" in several.stderr
+    export = audit(data, "export", "--session", "s2")
+    assert (export.exit_code, export.stdout) == (2, "")
+    assert "whole id" in export.stderr
+
+
 async def test_an_export_is_checked_by_somebody_who_has_nothing_else(
     log: LogCopy, tmp_path: Path
 ) -> None:
