@@ -134,7 +134,7 @@ async def test_a_header_that_never_ends_holds_up_no_ending_either() -> None:
 async def test_many_small_messages_do_not_take_the_supervisors_time() -> None:
     async def chatter(_: dict[str, Any], writer: asyncio.StreamWriter) -> None:
         writer.write(STREAM)
-        for _ in range(200):
+        for _chunk in range(200):
             writer.write(b'data:{"method":1}\n\n' * 4_000)
             await writer.drain()
 

@@ -12,7 +12,8 @@ _NAMES = {
     Act.LIST: "list", Act.READ: "read", Act.WRITE: "write", Act.DELETE: "delete",
     Act.CHANGE_MODE: "mode", Act.LINK: "link", Act.SEND: "send", Act.ESCALATE: "escalate",
     Act.SIGNAL: "signal", Act.OVERWRITE_DISK: "disk", Act.REMOTE_SHELL: "remote-shell",
-    Act.EXHAUST: "exhaust", Act.REPOSITORY: "repository", Act.REVEAL: "reveal", Act.LOSE: "lose", Act.SYSTEM: "system",
+    Act.EXHAUST: "exhaust", Act.REPOSITORY: "repository", Act.REVEAL: "reveal", Act.LOSE: "lose",
+    Act.SYSTEM: "system",
     Act.UNKNOWN: "unknown", Act.EXECUTE: "run",
 }  # fmt: skip
 
