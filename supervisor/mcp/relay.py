@@ -120,6 +120,9 @@ class Relay:
             name = each.get("name")
             if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
                 continue
+            # The model's API takes no longer one, and would refuse all that the turn asks.
+            if len(tool_name(server, name)) > LONGEST_NAME:
+                continue
             if self._tools.setdefault(tool_name(server, name), (server, name)) == (server, name):
                 offered.append({**each, "inputSchema": _schema(each.get("inputSchema"))})
         return offered

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from supervisor.ids import new_instance_id, new_turn_id
+from supervisor.runtimes.local import leftovers
 from supervisor.runtimes.local.leftovers import MARK_INSTANCE, end_leftovers, marks
 
 SLEEPER = "import time, sys; print('ready', flush=True); time.sleep(600)"
@@ -133,3 +134,22 @@ def test_another_users_process_with_our_mark_is_left_alone() -> None:
     with process(env, program) as (stranger, _):
         assert end_leftovers(instance, list) == 0
         assert stranger.poll() is None
+
+
+def test_one_that_a_look_around_has_missed_is_found_by_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As when it was begun after the numbers were read, by one that was gone before it was read."""
+    looks = 0
+    all_processes = leftovers._all_processes
+
+    def first_time_nobody() -> Iterator[Any]:
+        nonlocal looks
+        looks += 1
+        return iter(()) if looks == 1 else all_processes()
+
+    monkeypatch.setattr(leftovers, "_all_processes", first_time_nobody)
+    instance = new_instance_id()
+    with process(marks(instance, new_turn_id())) as (left, _):
+        assert end_leftovers(instance, list) == 1
+        assert left.wait(10) == -signal.SIGKILL

@@ -12,7 +12,7 @@ import pytest
 
 from supervisor.mcp import called
 from supervisor.mcp.chosen import Far
-from supervisor.mcp.dialogue import ServerFailed
+from supervisor.mcp.dialogue import LONGEST_NAME, ServerFailed
 from supervisor.mcp.far import LONGEST_LISTING, MOST_LISTINGS, FarServer
 from supervisor.mcp.relay import Relay
 from supervisor.mcp.started import parsed
@@ -279,3 +279,18 @@ async def test_headers_are_bounded_one_answer_at_a_time() -> None:
             assert await server.call("t", {})
         assert world.open == 1  # control: one connection
         await server.end()
+
+
+async def test_a_name_that_the_models_api_would_refuse_is_not_offered() -> None:
+    longest = "t" * (LONGEST_NAME - len("mcp__s__"))
+
+    async def named(asked: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        tools = [{"name": longest + "t"}, {"name": longest}]
+        plain(writer, {"jsonrpc": "2.0", "id": asked["id"], "result": {"tools": tools}})
+
+    async with hostile(tools_list=named) as world:
+        relay = Relay({"s": world.far()}, _no_record)
+        async with relay.open():
+            answer = (await relay.answer("s", {"id": 1, "method": "tools/list"})).reply
+        assert answer is not None
+        assert [each["name"] for each in answer["result"]["tools"]] == [longest]

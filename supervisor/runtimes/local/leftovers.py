@@ -20,6 +20,7 @@ MARK_INSTANCE: Final = "TRUSTFLOOR_INSTANCE"
 MARK_TURN: Final = "TRUSTFLOOR_TURN"
 
 _BOUND_SECONDS: Final = 5.0
+_EMPTY_ROUNDS: Final = 2
 _PARENT, _STARTED = 1, 19  # fields after the command in /proc/pid/stat, proc(5)
 
 
@@ -39,14 +40,15 @@ class _Process:
 def end_leftovers(instance: InstanceId, living: Callable[[], Collection[TurnId]]) -> int:
     """Kill our marked processes whose turn isn't living, and all they started; gives how many.
 
-    Goes round until none is left, at most some seconds. Blocks; use it from a thread.
+    Goes round until none was found twice: one that forks and ends while we look is passed over.
+    Takes at most some seconds. Blocks; use it from a thread.
     """
     give_up = time.monotonic() + _BOUND_SECONDS
     ended: set[tuple[int, str]] = set()
-    while time.monotonic() < give_up:
+    empty_rounds = 0
+    while empty_rounds < _EMPTY_ROUNDS and time.monotonic() < give_up:
         targets = list(_leftovers(instance, living))
-        if not targets:
-            break
+        empty_rounds = 0 if targets else empty_rounds + 1
         # Deepest first: while an ancestor lives, a child can still be found through it.
         for process in targets:
             if _kill(process, give_up):
