@@ -124,7 +124,7 @@ def parsed(line: bytes) -> Mapping[str, Any] | None:
 
 
 def _loaded(text: str) -> Any:
-    return json.loads(text, parse_float=_finite, parse_constant=_finite)
+    return json.loads(text, parse_float=_finite, parse_int=_whole, parse_constant=_finite)
 
 
 def _finite(text: str) -> float:
@@ -132,6 +132,11 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError("no number of JSON's")
     return number
+
+
+def _whole(text: str) -> int:
+    _finite(text)
+    return int(text)
 
 
 @asynccontextmanager

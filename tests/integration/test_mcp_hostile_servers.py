@@ -171,6 +171,7 @@ async def test_a_byte_at_a_time_is_no_way_to_go_on_for_long(
         b'{"id":1,"result":{"x":NaN}}',
         b'{"id":1,"result":{"x":-Infinity}}',
         b'{"id":1,"result":{"x":1e999}}',
+        b'{"id":1,"result":{"x":' + b"9" * 400 + b"}}",
         b'{"id":1,"result":{"x":[' + b",".join([b"{}"] * 100_000) + b"]}}",
         b'{"id":1,"result":' + b"[" * 60_000,
     ],
