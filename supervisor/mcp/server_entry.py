@@ -207,6 +207,9 @@ def _text(where: str, value: object) -> str:
     # Whoever expands what stands inside would expand more than what is shown and listed.
     if any("${" in (each["rest"] or "") for each in REFERENCE.finditer(value)):
         raise InvalidRequest("a reference holds no other reference", where=where)
+    replaced = REFERENCE.sub(lambda found: (found["rest"] or "")[2:], value)
+    if REFERENCE.search(replaced) is not None:  # `$${A:-{B}}`
+        raise InvalidRequest("a reference's value makes no other reference", where=where)
     return value
 
 

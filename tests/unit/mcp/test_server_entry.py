@@ -61,6 +61,12 @@ def test_unknown_keys_are_kept() -> None:
         ("a", {"command": "x", "env": {"NODE_PATH": "/x"}}, "a.env.NODE_PATH"),
         ("a", {"command": "x", "env": {"A": "${B:-${KEY}}"}}, "a.env[0]"),
         ("a", {"command": "x", "args": ["${B:-${KEY}}"]}, "a.args[0]"),
+        ("a", {"command": "x", "args": ["$${B:-{KEY}}"]}, "a.args[0]"),
+        (
+            "a",
+            {"type": "http", "url": "http://h", "headers": {"A": "${B:-$}{KEY}"}},
+            "a.headers[0]",
+        ),
         ("a", {"command": "x", "env": {"TRUSTFLOOR_TURN": "x"}}, "a.env.TRUSTFLOOR_TURN"),
         ("a", {"command": "x", "env": {"a b": "x"}}, "a.env[0]"),
         ("a", {"command": "x", "env": {"A": 1}}, "a.env[0]"),
