@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from supervisor.cli.doctor import check_api, check_data_dir, check_import
+from tests.worlds.forked import STDOUT, trustfloor
 from tests.worlds.server import environment, supervisor_process
 from tests.worlds.waiting import A_WHILE
 
 
 async def doctor(folder: Path, *arguments: str, **settings: str) -> tuple[int, str]:
     """Its exit status and what it says."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "supervisor", "doctor", *arguments),
+    process = await trustfloor(
+        *("doctor", *arguments),
         env=environment(folder, {"TRUSTFLOOR_ENGINE_SOCKET": str(folder / "none"), **settings}),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
+        stderr=STDOUT,
     )
     try:
         async with asyncio.timeout(A_WHILE):

@@ -5,7 +5,6 @@ import contextlib
 import io
 import json
 import os
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -83,15 +82,8 @@ async def typed(world: ApiWorld, *lines: str) -> str:
 
 async def command(world: ApiWorld, *arguments: str) -> tuple[int, str]:
     """The exit status of `trustfloor grants …` and what it says."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "supervisor", "grants", *arguments),
-        env={**os.environ, "TRUSTFLOOR_URL": world.at.url, "TRUSTFLOOR_TOKEN": TOKEN},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    async with asyncio.timeout(A_WHILE):
-        said, _ = await process.communicate()
-    return process.returncode or 0, said.decode()
+    ran = await world.command("grants", *arguments)
+    return ran.status, ran.out.decode() + ran.err
 
 
 async def test_numbers_grant_for_the_session_and_the_grant_is_listed_and_revoked(

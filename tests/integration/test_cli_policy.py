@@ -3,13 +3,13 @@
 import asyncio
 import json
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.worlds.decisions import UNTRUSTED, Log
+from tests.worlds.forked import PIPE, trustfloor
 from tests.worlds.policy_world import SHIPPED, make_vault, shipped_policy
 from tests.worlds.server import environment
 
@@ -24,11 +24,8 @@ class Said:
 
 
 async def policy(folder: Path, *arguments: str, **settings: str) -> Said:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "supervisor", "policy", *arguments),
-        env=environment(folder, settings),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
+    process = await trustfloor(
+        *("policy", *arguments), env=environment(folder, settings), stderr=PIPE
     )
     try:
         async with asyncio.timeout(120):

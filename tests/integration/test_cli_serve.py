@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.worlds.forked import PIPE, trustfloor
 from tests.worlds.server import Running, environment, supervisor_process
 from tests.worlds.waiting import A_WHILE
 
@@ -37,12 +38,7 @@ scripts:
 async def refused(folder: Path, *arguments: str, **settings: str) -> tuple[int, str]:
     """Run `trustfloor serve` with what must not start; its status and what it says."""
     (folder / "vault").mkdir(exist_ok=True)
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "supervisor", "serve", *arguments),
-        env=environment(folder, settings),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
+    process = await trustfloor("serve", *arguments, env=environment(folder, settings), stderr=PIPE)
     try:
         async with asyncio.timeout(A_WHILE):
             out, err = await process.communicate()

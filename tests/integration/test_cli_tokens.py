@@ -4,13 +4,13 @@ import asyncio
 import json
 import ssl
 import subprocess
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
 import pytest
 
+from tests.worlds.forked import PIPE, trustfloor
 from tests.worlds.server import Running, environment, supervisor_process
 from tests.worlds.waiting import A_WHILE
 
@@ -47,12 +47,7 @@ async def command(running: Running, *words: str, ca: bool = True) -> tuple[int, 
     named = {"TRUSTFLOOR_URL": running.url}
     if ca:
         named["TRUSTFLOOR_CA_FILE"] = str(folder / "box.pem")
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "supervisor", *words),
-        env=environment(folder, named),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
+    process = await trustfloor(*words, env=environment(folder, named), stderr=PIPE)
     async with asyncio.timeout(A_WHILE):
         out, err = await process.communicate()
     assert process.returncode is not None

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from supervisor.runtimes.container.checks import engine_checks
 from supervisor.runtimes.container.engine import RUNNER_IMAGE, RUNNER_LABEL, RUNNER_PROTOCOL
 from tests.worlds.engine import real_engine
 from tests.worlds.engine_image import docker, tools_image_fixture  # noqa: F401
+from tests.worlds.forked import PIPE, trustfloor
 from tests.worlds.house import a_house, bash, prompt, step
 from tests.worlds.server import environment, supervisor_process
 from tests.worlds.waiting import A_WHILE
@@ -83,12 +83,10 @@ async def test_serve_starts_without_and_warns_once_with_what_to_do(
         "engine": ({"TRUSTFLOOR_ENGINE_SOCKET": str(tmp_path / "none")}, "run scripts/engine"),
         "image": ({"TRUSTFLOOR_RUNNER_IMAGE": "trustfloor-test/none:1"}, "run scripts/images"),
     }[missing]
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "supervisor", "serve", "--port", "0"),
-        *("--model", f"scripted:{tmp_path / 'scenario.yaml'}"),
+    process = await trustfloor(
+        *("serve", "--port", "0", "--model", f"scripted:{tmp_path / 'scenario.yaml'}"),
         env=environment(tmp_path, setting),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
+        stderr=PIPE,
     )
     assert process.stdout is not None
     try:

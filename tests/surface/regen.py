@@ -1,5 +1,6 @@
 """Writes down the API's surface anew: `python -m tests.surface.regen`, then look at the diff."""
 
+from functools import cache
 from pathlib import Path
 
 import orjson
@@ -9,6 +10,7 @@ from supervisor.api.main import make_routes
 OPENAPI = Path(__file__).parent / "openapi.json"
 
 
+@cache
 def described() -> bytes:
     """The OpenAPI document as it is committed; the version is the package's matter."""
     document = make_routes().openapi()

@@ -7,7 +7,6 @@ hold an event back until a client has the one before.
 import asyncio
 import contextlib
 import os
-import sys
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -68,6 +67,7 @@ from supervisor.trust.floor import Floor, FloorSource
 from supervisor.trust.levels import TrustLevel
 from supervisor.trust.resolve import Trust, require_not_looser, resolve_trust
 from tests.worlds.bench import bench_in
+from tests.worlds.forked import PIPE, trustfloor
 from tests.worlds.http import Listening, listening
 from tests.worlds.waiting import A_WHILE
 
@@ -201,20 +201,18 @@ class ApiWorld:
     async def command(self, *words: str, token: str = TOKEN) -> Ran:
         """Run `trustfloor` with these words as somebody who has this token."""
         kept = ("PATH", "HOME", "PYTHONPATH")
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "supervisor", *words),
+        process = await trustfloor(
+            *words,
             env={
                 **{name: os.environ[name] for name in kept if name in os.environ},
                 "TRUSTFLOOR_URL": self.at.url,
                 "TRUSTFLOOR_TOKEN": token,
             },
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
+            stderr=PIPE,
         )
         async with asyncio.timeout(A_WHILE):
             out, err = await process.communicate()
-        assert process.returncode is not None
-        return Ran(process.returncode, out, err.decode())
+        return Ran(await process.wait(), out, err.decode())
 
     async def session(self) -> SessionId:
         """A session in which nothing was said yet."""

@@ -22,6 +22,7 @@ import httpx
 
 from supervisor.ids import InstanceId
 from supervisor.runtimes.container.engine import Engine
+from tests.worlds.forked import Forked, trustfloor
 from tests.worlds.leftovers import Left, instance_in, left_of, nothing_left_of, processes_with
 from tests.worlds.server import START_SECONDS, environment
 from tests.worlds.strict_sse import Message, StrictParser
@@ -95,7 +96,7 @@ class ProcessHouse:
         self.data = root / "data"
         self.run = root / "run"
         self.url = ""
-        self.process: asyncio.subprocess.Process | None = None
+        self.process: Forked | asyncio.subprocess.Process | None = None
 
     @property
     def token(self) -> str:
@@ -108,19 +109,19 @@ class ProcessHouse:
     async def start(self, *, before: Sequence[str] = (), **settings: str) -> None:
         """Start `trustfloor serve`; `before` is a command that becomes it (setpriv, unshare)."""
         named = {f"TRUSTFLOOR_{name.upper()}": value for name, value in settings.items()}
-        process = self.process = await asyncio.create_subprocess_exec(
-            *(*before, sys.executable, "-m", "supervisor", "serve", "--port", "0"),
-            *("--model", f"scripted:{self.root / 'scenario.yaml'}"),
-            env=environment(
-                self.root,
-                {
-                    "TRUSTFLOOR_RUNTIME_DIR": str(self.run),
-                    "TRUSTFLOOR_SHUTDOWN_SECONDS": "0",
-                    **named,
-                },
-            ),
-            stdout=asyncio.subprocess.PIPE,
-        )
+        words = ("serve", "--port", "0", "--model", f"scripted:{self.root / 'scenario.yaml'}")
+        own = {"TRUSTFLOOR_RUNTIME_DIR": str(self.run), "TRUSTFLOOR_SHUTDOWN_SECONDS": "0", **named}
+        given = environment(self.root, own)
+        process: Forked | asyncio.subprocess.Process
+        if before:
+            process = await asyncio.create_subprocess_exec(
+                *(*before, sys.executable, "-m", "supervisor", *words),
+                env=given,
+                stdout=asyncio.subprocess.PIPE,
+            )
+        else:
+            process = await trustfloor(*words, env=given)
+        self.process = process
         assert process.stdout is not None
         line = ""
         async with asyncio.timeout(START_SECONDS):

@@ -4,13 +4,14 @@ import asyncio
 import contextlib
 import os
 import signal
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+
+from tests.worlds.forked import Forked, trustfloor
 
 START_SECONDS = 60.0
 
@@ -23,7 +24,7 @@ class Running:
     token: str
     vault: Path
     data_dir: Path
-    process: asyncio.subprocess.Process
+    process: Forked
     lines: tuple[str, ...]
     log_file: Path
 
@@ -82,11 +83,9 @@ async def supervisor_process(
         log_file.open("ab") as log,
     ):
         named = {f"TRUSTFLOOR_{name.upper()}": value for name, value in settings.items()}
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "supervisor", "serve"),
-            *("--port", "0", "--model", f"scripted:{script}"),
+        process = await trustfloor(
+            *("serve", "--port", "0", "--model", f"scripted:{script}"),
             env=environment(folder, {"TRUSTFLOOR_RUNTIME_DIR": runtime, **named}),
-            stdout=asyncio.subprocess.PIPE,
             stderr=log,
         )
         try:
@@ -101,7 +100,7 @@ async def supervisor_process(
             await process.wait()
 
 
-async def _until_listening(process: asyncio.subprocess.Process, log_file: Path) -> tuple[str, ...]:
+async def _until_listening(process: Forked, log_file: Path) -> tuple[str, ...]:
     assert process.stdout is not None
     lines: list[str] = []
     while not any(line.startswith("token in") for line in lines):

@@ -1,0 +1,108 @@
+"""Makes processes of `trustfloor` quickly: forks them from one that has loaded everything.
+
+Run by `forked.py` as `python -m tests.worlds.forking FD`. Over the socket FD comes what a process
+is to be: its arguments, environment and folder, with its three streams and a pipe for its number
+and its end. It runs `supervisor.cli.main.main` as `python -m supervisor` would; what it is spared
+are the three seconds of a processor that loading takes, a hundred times in a run of all tests.
+"""
+
+import gc
+import importlib
+import io
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import tempfile
+import time
+from typing import Any, Final
+
+MOST: Final = 1 << 17
+"""Bytes of a request."""
+
+LOADED: Final = ("supervisor.cli.main", "supervisor.cli.serve", "supervisor.cli.doctor")
+
+
+def serve(control: socket.socket) -> dict[str, Any] | None:
+    """Fork what is asked for. In a child: what it is to be. None once nobody is there to ask."""
+    ends: dict[int, int] = {}
+    woken, wake = os.pipe()
+    for each in (woken, wake):
+        os.set_blocking(each, False)
+    signal.set_wakeup_fd(wake)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    while True:
+        ready, _, _ = select.select([control.fileno(), woken], [], [])
+        if woken in ready:
+            os.read(woken, 4096)
+            _tell_ends(ends)
+        if control.fileno() in ready:
+            said, streams, _, _ = socket.recv_fds(control, MOST, 4)
+            if not said:
+                return None
+            pid = os.fork()
+            if pid == 0:
+                asked: dict[str, Any] = json.loads(said)
+                _take(streams)
+                return asked
+            os.write(streams[3], b"%d\n" % pid)
+            ends[pid] = streams[3]
+            for each in streams[:3]:
+                os.close(each)
+
+
+def _tell_ends(ends: dict[int, int]) -> None:
+    while ends:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if pid == 0:
+            return
+        told = ends.pop(pid)
+        os.write(told, b"%d\n" % os.waitstatus_to_exitcode(status))
+        os.close(told)
+
+
+def _take(streams: list[int]) -> None:
+    """These are our streams now, and nothing else of the one that forked us is ours."""
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for number, stream in enumerate(streams[:3]):
+        os.dup2(stream, number)
+    os.closerange(3, 1024)
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)), "utf-8")
+    sys.stdout = io.TextIOWrapper(_raw(1), "utf-8", write_through=True)
+    sys.stderr = io.TextIOWrapper(_raw(2), "utf-8", "backslashreplace", write_through=True)
+
+
+def _raw(stream: int) -> Any:
+    """Unbuffered, as the tests' environment has it (PYTHONUNBUFFERED)."""
+    return io.FileIO(stream, "w", closefd=False)
+
+
+def become(asked: dict[str, Any]) -> None:
+    """Be the process that is asked for, to its end."""
+    os.environ.clear()
+    os.environ.update(asked["environment"])
+    os.chdir(asked["folder"])
+    time.tzset()
+    tempfile.tempdir = None
+    sys.orig_argv[:] = [sys.executable, "-m", "supervisor", *asked["arguments"]]
+    sys.argv[:] = [importlib.import_module("supervisor").__path__[0], *asked["arguments"]]
+    importlib.import_module("supervisor.cli.main").main()
+
+
+def main() -> None:
+    """Load, then fork; what is forked goes on from here."""
+    control = socket.socket(fileno=int(sys.argv[1]))
+    for each in LOADED:
+        importlib.import_module(each)
+    gc.freeze()
+    asked = serve(control)
+    if asked is not None:
+        control.detach()  # closed already, and its number may be another's by now
+        become(asked)
+
+
+if __name__ == "__main__":
+    main()
