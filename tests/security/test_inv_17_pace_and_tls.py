@@ -5,7 +5,6 @@ import json
 import os
 import ssl
 import subprocess
-import sys
 from pathlib import Path
 
 import httpx
@@ -14,7 +13,8 @@ import pytest
 from supervisor.api.pace import Pace
 from supervisor.api.problems import Problem
 from tests.worlds.api import TOKEN, api_world
-from tests.worlds.server import supervisor_process
+from tests.worlds.forked import PIPE, trustfloor
+from tests.worlds.server import environment, supervisor_process
 from tests.worlds.waiting import A_WHILE
 
 GOOD = {"Authorization": f"Bearer {TOKEN}"}
@@ -138,15 +138,14 @@ async def test_with_a_certificate_https_is_spoken_and_nothing_else(
         async with httpx.AsyncClient(trust_env=False) as plainly:
             with pytest.raises(httpx.TransportError):
                 await plainly.get(server.url.replace("https", "http") + "/api/health")
-        ran = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "supervisor", "tokens"),
+        ran = await trustfloor(
+            "tokens",
             env={
                 **os.environ,
                 "TRUSTFLOOR_URL": server.url,
                 "TRUSTFLOOR_TOKEN": server.token,
                 "TRUSTFLOOR_CA_FILE": str(cert),
             },
-            stdout=asyncio.subprocess.PIPE,
         )
         out, _ = await ran.communicate()
         assert b"no tokens" in out
@@ -164,27 +163,24 @@ async def test_with_a_certificate_https_is_spoken_and_nothing_else(
         ({"HOST": "0.0.0.0"}, "not encrypted"),  # noqa: S104 - refused
     ],
 )
-def test_what_can_not_be_spoken_safely_is_refused_at_the_start(
+async def test_what_can_not_be_spoken_safely_is_refused_at_the_start(
     settings: dict[str, str], told: str, certificate: tuple[Path, Path], tmp_path: Path
 ) -> None:
     names = {"CERT": str(certificate[0]), "KEY": str(certificate[1])}
     (tmp_path / "s.yaml").write_text(SCENARIO)
     (tmp_path / "vault").mkdir()
-    ran = subprocess.run(
-        [sys.executable, "-m", "supervisor", "serve", "--model", f"scripted:{tmp_path}/s.yaml"],
-        env={
-            **{n: v for n, v in os.environ.items() if not n.startswith("TRUSTFLOOR_")},
-            "TRUSTFLOOR_VAULT": str(tmp_path / "vault"),
-            "TRUSTFLOOR_DATA_DIR": str(tmp_path / "data"),
-            **{f"TRUSTFLOOR_{name}": names.get(value, value) for name, value in settings.items()},
-        },
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+    ran = await trustfloor(
+        *("serve", "--model", f"scripted:{tmp_path}/s.yaml"),
+        env=environment(
+            tmp_path,
+            {f"TRUSTFLOOR_{name}": names.get(value, value) for name, value in settings.items()},
+        ),
+        stderr=PIPE,
     )
+    async with asyncio.timeout(A_WHILE):
+        _, said = await ran.communicate()
     assert ran.returncode == 2
-    assert told in ran.stderr
+    assert told in said.decode()
     assert not (tmp_path / "data").exists()
 
 
