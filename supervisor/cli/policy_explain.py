@@ -7,10 +7,7 @@ from typing import Annotated, Any
 
 import orjson
 import typer
-from pydantic import TypeAdapter
-from pydantic.alias_generators import to_snake
 
-from supervisor.cli.answered import answered
 from supervisor.cli.choices import choice
 from supervisor.cli.json_out import write_json
 from supervisor.cli.policy_sources import (
@@ -101,6 +98,17 @@ def explain(  # noqa: PLR0913 - each is an option of the command
 
 def _of_session(session: str, tool: str, input: str, *, as_json: bool) -> None:
     """The same for a call of a session, with its trust, folder, permissions and grants."""
+    # Only this way is the supervisor asked, so only it waits for the client.
+    from pydantic import TypeAdapter  # noqa: PLC0415
+    from pydantic.alias_generators import to_snake  # noqa: PLC0415
+
+    from supervisor.cli.answered import answered  # noqa: PLC0415
+
+    def snake(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {to_snake(key): snake(each) for key, each in value.items()}
+        return [snake(each) for each in value] if isinstance(value, list) else value
+
     source = open_source(read_folders(), None)
     try:
         given = _input(input, tool, source.current)
@@ -111,13 +119,7 @@ def _of_session(session: str, tool: str, input: str, *, as_json: bool) -> None:
     if as_json:
         write_json(found)
         return
-    _show(TypeAdapter(Explanation).validate_python(_snake(found)), Page())
-
-
-def _snake(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {to_snake(key): _snake(each) for key, each in value.items()}
-    return [_snake(each) for each in value] if isinstance(value, list) else value
+    _show(TypeAdapter(Explanation).validate_python(snake(found)), Page())
 
 
 def _input(text: str, tool: str, policy: CompiledPolicy) -> dict[str, Any]:
