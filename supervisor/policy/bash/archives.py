@@ -27,6 +27,8 @@ def tar(use: Use) -> None:
     if "create" in use.tags:
         for each in use.parsed.operands:
             play_as(use, "tree", each)
+            if "removes" in use.tags:
+                use.emit(Act.DELETE, "is removed once it is packed", each, recursive=True)
             for place in folders[:-1]:
                 play_as(use, "tree", join(join(start, place), each))
     elif "list" not in use.tags and _has_mode(use.parsed):

@@ -22,6 +22,11 @@ _RECEIVES: Final = frozenset(
     stream_get_contents socket_read receive each_line on data toString iter_lines recv_into
     read_nonblock sysread getlines fscanf stream_get_line""".split()  # noqa: SIM905
 )
+_ONLY_RECEIVES: Final = frozenset(
+    """gets recv recvfrom readpartial sysread fgets socket_read receive read_nonblock
+    getline""".split()  # noqa: SIM905
+)
+"""Of these those that nobody uses for files of the code's own."""
 _RUNS: Final = frozenset({"shell", "process", "words"})
 _STARTS: Final = frozenset(
     """exec system spawn popen proc_open passthru shell_exec pcntl_exec execSync spawnSync execFile
@@ -114,7 +119,8 @@ def _received(every: Sequence[Token], own: set[str]) -> set[str]:
             names = {each.text.lstrip(_SIGILS) for each in expression if each.kind == "name"}
             heads = {PARTS.split(each)[0] for each in names}
             last = {PARTS.split(each)[-1] for each in names}
-            reads = not last.isdisjoint(_RECEIVES) and not heads.isdisjoint(own | found)
+            known = not own or not heads.isdisjoint(own | found)
+            reads = known and not last.isdisjoint(_RECEIVES if own else _ONLY_RECEIVES)
             handed = not names.isdisjoint(own) and not last.isdisjoint(_RECEIVES)
             if (reads or handed or not heads.isdisjoint(found)) and name not in own:
                 found.add(name)

@@ -134,9 +134,27 @@ def _put(
 ) -> str:
     def one(found: "re.Match[str]") -> str:
         told = text(found)
-        return found[0] if told is None else quote(told)
+        if told is None:
+            return found[0]
+        if _is_within_text(code, found.start()) and not _QUOTES.intersection(told):
+            return told
+        return quote(told)
 
     return pattern.sub(one, code, count=_MOST_PUT)
+
+
+_QUOTES: Final = frozenset("\"'`\\$@#\0")
+_PIECES: Final = re.compile(r"\\.|'(?:[^'\\]|\\.)*'|[\"`]", re.DOTALL)
+
+
+def _is_within_text(code: str, place: int) -> bool:
+    """Whether a place lies between quotes in which variables count."""
+    within = ""
+    for found in _PIECES.finditer(code, 0, place):
+        sign = found[0]
+        if sign in {'"', "`"} and within in {"", sign}:
+            within = "" if within else sign
+    return bool(within)
 
 
 def quoted(text: str) -> str:

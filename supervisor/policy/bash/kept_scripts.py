@@ -48,7 +48,7 @@ class KeptScripts:
             self._put(place, text, append=redirect.direction is Direction.APPEND)
             if HOLE in text and place.only is not None:
                 plain = [each for each in words if each is not None]
-                made = orders(plain, given) if plain and makes(plain) else []
+                made = orders(plain, given) if plain and makes(plain[0]) else []
                 self._likely.setdefault(flat(place.only), []).extend(made)
 
     def _put(self, place: Value, text: str, *, append: bool) -> None:

@@ -10,12 +10,19 @@ from supervisor.policy.bash.use import Use
 from supervisor.policy.bash.value import HOLE, known
 
 _RUN_DOCUMENT: Final = re.compile(r"<<~?\s*`(\w+)`[^\n]*\n(.*?)\n\s*\1\b", re.DOTALL)
+_FINDS: Final = re.compile(r"\b(?:find|finddepth|File::Find|readdir|glob)\b")
+_REMOVES: Final = re.compile(r"\b(?:unlink|rmdir|rmtree|remove_tree)\b")
 
 
 def perl(use: Use, code: str, text: Tokens) -> None:
     """What only Perl has: here-documents that run, and files for `<>`."""
     for found in _RUN_DOCUMENT.finditer(code):
         use.script(known(found[2]))
+    if _FINDS.search(code) and _REMOVES.search(code):
+        for each in text.all:
+            if each.value and each.value.startswith(("/", "~")):
+                value = known(each.value)
+                use.emit(Act.DELETE, "may be removed by code", value, recursive=True)
     for at, token in enumerate(text.all):
         ahead = [each.text for each in text.all[at + 1 : at + 6]]
         if token.text in {"@ARGV", "*ARGV"} and "=" in ahead:

@@ -14,6 +14,7 @@ from supervisor.policy.bash.python_flow import (
     FLOWS,
     OF_TEXTS,
     RUNS,
+    WALKS,
     is_received,
     received,
     texts_that_flow,
@@ -41,6 +42,8 @@ def python_code(use: Use, code: str) -> None:
         if ".connect" in code or "create_connection" in code:
             walk.received = received(tree)
         walk.block(tree.body)
+        if walk.deletes:
+            walk.empty()
         if walk.untold:
             doubtful(use, texts_that_flow(tree), "system" if walk.untold & RUNS else "")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -72,6 +75,10 @@ class _Walk:
         self.defined: set[str] = set()
         self.doubts: set[str] = set()
         self.connects = False
+        self.deletes = False
+        """Whether something is removed that can't be told."""
+        self.walked: list[str] = []
+        """Folders that it goes through, by absolute paths."""
         self.received: frozenset[str] = frozenset()
         """Names of connections, and of what comes through them."""
         self.endless = 0
@@ -275,6 +282,10 @@ class _Walk:
             self.expression(node.func)
         if name is None:
             name = f".{node.func.attr}" if isinstance(node.func, ast.Attribute) else ""
+        if name in WALKS and node.args:
+            folder = self.fold(node.args[0])
+            if isinstance(folder, str) and folder.startswith(("/", "~")):
+                self.walked.append(folder)
         roles = self.language.calls.get(name)
         if roles is None and isinstance(node.func, ast.Attribute):
             roles = self.language.calls.get(f".{node.func.attr}")
@@ -324,10 +335,20 @@ class _Walk:
         call_roles(self.use, roles, own, values, named)
         if self.fold.is_used:
             self.doubt("does what it is told from outside")
+        if roles[0].rstrip("*") == "delete" and (
+            not values or values[0] is None or HOLE in str(values[0])
+        ):
+            self.deletes = True
         if roles[0] in FLOWS and (not values or values[0] is None) and not named:
             self.untold.add(roles[0])
         if not name.startswith(".") and not values and named:
             call_roles(self.use, roles, own, list(named.values())[:1], named)
+
+    def empty(self) -> None:
+        """What is removed may be all that was gone through."""
+        for each in self.walked:
+            value = known(each)
+            self.use.emit(Act.DELETE, "may be removed by code", value, recursive=True)
 
     def takes_orders(self, node: ast.Call, role: str) -> bool:
         """Whether a program that is started is a shell, or is told by the connection what to do."""

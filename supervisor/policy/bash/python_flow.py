@@ -10,6 +10,10 @@ OF_TEXTS: Final = frozenset(
     error exception partition rpartition add_argument isin print log""".split()  # noqa: SIM905
 )
 """Methods that take a text as a text, never as a file."""
+WALKS: Final = frozenset(
+    {"os.walk", "os.fwalk", "os.scandir", "os.listdir", "glob.glob", "Path.walk"}
+)
+"""Calls that go through a folder."""
 RUNS: Final = frozenset({"shell", "process", "words"})
 """Roles of calls that run programs."""
 FLOWS: Final = frozenset({"open", "read", "edit"}) | RUNS

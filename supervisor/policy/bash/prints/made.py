@@ -55,26 +55,25 @@ def base_name(word: str) -> str:
     return base if _reads(base) else _VERSION.sub("", base) or base
 
 
-def makes(words: Sequence[str]) -> bool:
-    """Whether anything may be told of what these words print."""
-    name = base_name(words[0])
-    return name in _WRAPS or _reads(name)
+def makes(program: str) -> bool:
+    """Whether anything may be worked out of what this program prints."""
+    if program in _KNOWN:
+        return True
+    base = program.rpartition("/")[2]
+    return base in _KNOWN or _VERSION.sub("", base) in _KNOWN
 
 
 def _reads(name: str) -> bool:
-    return (
-        name in _PASSES
-        or name in _PYTHONS
-        or name in _LANGUAGES
-        or name in _TEXTS
-        or name in filters.JOINS
-        or name in _OTHERS
-    )
+    return name in _READ
 
 
 _OTHERS: Final = frozenset(
     {"sed", "gsed", "awk", "gawk", "mawk", "nawk", "jq", "yq", "gojq", "jaq", "grep", "ggrep"}
 )
+
+
+_READ: Final = _PASSES | _PYTHONS | _LANGUAGES.keys() | _TEXTS | filters.JOINS | _OTHERS
+_KNOWN: Final = _READ | _WRAPS
 
 
 def orders(words: Sequence[str], text: str | None) -> list[str]:

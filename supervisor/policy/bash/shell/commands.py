@@ -3,6 +3,7 @@
 from typing import Final
 
 from supervisor.policy.bash.invocation import Invocation, Part, Redirect, Stdin
+from supervisor.policy.bash.prints.made import makes
 from supervisor.policy.bash.shell.algebra import alone, telling
 from supervisor.policy.bash.shell.assignments import assigned, declared
 from supervisor.policy.bash.shell.expand import scalar
@@ -218,7 +219,9 @@ class Commands(Work):
             self._ordered(argv)
         if self.sink is not None:
             streams = [each for _, each in given]
-            write_output(self.sink, argv, self.stdin, self.scope, len(self.invocations), streams)
+            guess = name is None or not makes(name) or self.budget.guess()
+            serial = len(self.invocations)
+            write_output(self.sink, argv, self.stdin, self.scope, serial, streams, guess=guess)
 
     def _ordered(self, argv: Row) -> None:
         """A script that came through a connection is run: the other side says what."""

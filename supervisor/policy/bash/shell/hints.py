@@ -133,12 +133,15 @@ def unknown_output(
     stdin: Stdin | None,
     streams: Iterable[Stdin] = (),
     scope: Scope | None = None,
+    *,
+    guess: bool = True,
 ) -> Value:
     """The output of a command of which only its words and its input are known.
 
     `streams` are what its `<(…)` give; `scope` knows what the call has put into files.
     """
-    found = dict.fromkeys((*_orders(argv, stdin), *_of(argv, stdin)))
+    made = _orders(argv, stdin) if guess else ()
+    found = dict.fromkeys((*made, *_of(argv, stdin)))
     for stream in streams:
         found.update(dict.fromkeys(lines_in(stream.text)))
     for word in argv[1:] if scope is not None and scope.written else ():
@@ -154,7 +157,7 @@ def _orders(argv: Sequence[Value], stdin: Stdin | None) -> Iterable[Text]:
     from supervisor.policy.bash.prints.made import makes, orders  # noqa: PLC0415 - they know us
 
     words = [each.texts[0].text for each in argv]
-    if not makes(words):
+    if not makes(words[0]):
         return ()
     inputs = [each.text for each in stdin.text.texts] if stdin is not None else [HOLE]
     known_inputs = [each for each in inputs if each.strip(HOLE)][:_MOST_INPUTS]

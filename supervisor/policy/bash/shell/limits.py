@@ -18,7 +18,8 @@ class Budget:
     `steps` what is walked (so that a text that is cut short is still looked at up to there),
     `invocations` what is reported, `parses` the texts inside the text, `characters` their length,
     `nesting` how deep texts and structures may still go
-    (a level of Python's stack each; the interpreter's limit is 1,000 frames).
+    (a level of Python's stack each; the interpreter's limit is 1,000 frames), `guesses` the
+    programs of which it is worked out what they print.
     """
 
     nodes: int = 6_000
@@ -28,6 +29,7 @@ class Budget:
     parses: int = 150
     characters: int = 128 * 1024
     nesting: int = 28
+    guesses: int = 200
     exhausted: str = ""
     """What was used up first, if anything was."""
 
@@ -61,6 +63,14 @@ class Budget:
         self.characters -= length
         if self.parses < 0 or self.characters < 0:
             self.exhaust("it holds too many texts that are commands themselves")
+            return False
+        return True
+
+    def guess(self) -> bool:
+        """Take one from the guesses; False if there are none left."""
+        self.guesses -= 1
+        if self.guesses < 0:
+            self.exhaust("it makes too many texts")
             return False
         return True
 

@@ -8,6 +8,7 @@ from supervisor.policy.bash.value import HOLE
 
 _FORMAT: Final = re.compile(r"%([-+ #0']*)(\*|[0-9]+)?(?:\.(\*|[0-9]*))?([a-zA-Z%])", re.DOTALL)
 _SAFE: Final = re.compile(r"[A-Za-z0-9_./:@%+,=-]+")
+_OCTAL: Final = re.compile(r"(?<!\\)\\([1-7][0-7]{0,2})")
 _WIDEST: Final = 4
 """Digits of a width."""
 
@@ -62,7 +63,8 @@ def _text(
 ) -> str | None:
     text = argument[:1] if letter == "c" else argument
     if letter == "b":
-        text, _ = echo_escapes(text)
+        # Unlike `echo -e`, `%b` takes octal digits without a zero before them too.
+        text, _ = echo_escapes(_OCTAL.sub(r"\\0\1", text))
     elif letter == "q" and not _SAFE.fullmatch(text):
         return None if text else "''"
     if not (width or "0").isdigit() or not (precision or "0").isdigit():

@@ -14,6 +14,8 @@ from supervisor.policy.bash.value import HOLE, MOST_TEXTS, Text, Value
 
 _MARKS: Final = re.compile(r"XXX+")
 _WORDS: Final = 2
+_LONGEST_GUESS: Final = 4_096
+"""Characters of a text that is only likely, and that is followed through further programs."""
 _NAMES_ANY: Final = frozenset({"compgen"})
 """Programs whose output, as it is known here, is a glob."""
 
@@ -25,10 +27,13 @@ def write_output(  # noqa: PLR0913, PLR0917 - the circumstances of a command
     scope: Scope,
     serial: int,
     streams: Iterable[Stdin] = (),
+    *,
+    guess: bool = True,
 ) -> None:
     """Add to the sink what a command prints; what nobody knows is data.
 
-    `serial` is a number that no other command of the call has, `streams` what its `<(…)` give.
+    `serial` is a number that no other command of the call has, `streams` what its `<(…)` give;
+    without `guess` it isn't worked out what may be printed.
     """
     name = alone(argv[0])
     if name in ("pwd", "whoami"):
@@ -49,9 +54,9 @@ def write_output(  # noqa: PLR0913, PLR0917 - the circumstances of a command
     if name is None:
         sink.write(DATA)
     elif prints(name):
-        sink.write(_output(argv, stdin, streams, scope))
+        sink.write(_output(argv, stdin, streams, scope, guess=guess))
     else:
-        sink.write(unknown_output(argv, stdin, streams, scope))
+        sink.write(unknown_output(argv, stdin, streams, scope, guess=guess))
 
 
 def _temporary(argv: tuple[Value, ...], serial: int) -> Value:
@@ -74,17 +79,24 @@ def _output(
     stdin: Stdin | None,
     streams: Iterable[Stdin],
     scope: Scope,
+    *,
+    guess: bool,
 ) -> Value:
     from_data = any(each.from_data for each in argv)
     inputs: list[Text | None] = [None]
     if stdin is not None:
-        inputs = [each if each.text != HOLE else None for each in stdin.text.texts]
+        inputs = [
+            each
+            if each.text != HOLE and (number == 0 or len(each.text) <= _LONGEST_GUESS)
+            else None
+            for number, each in enumerate(stdin.text.texts)
+        ]
         from_data = from_data or stdin.text.from_data
     ways: list[list[Text]] = [[]]
     for value in argv:
         ways = [[*way, each] for way in ways for each in value.texts]
         if len(ways) * len(inputs) > MOST_TEXTS:
-            return unknown_output(argv, stdin, streams, scope)
+            return unknown_output(argv, stdin, streams, scope, guess=guess)
     made: list[Value] = []
     unsure = False
     for way in ways:
@@ -103,5 +115,5 @@ def _output(
             for each in made
             if (stripped := each.texts[0].text.strip("\n"))
         ]
-        return hinted(unknown_output(argv, stdin, streams, scope), told)
+        return hinted(unknown_output(argv, stdin, streams, scope, guess=guess), told)
     return made[0] if len(made) == 1 else union(made)
