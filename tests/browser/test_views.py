@@ -100,6 +100,13 @@ async def test_nothing_is_wider_than_a_phone(visitor: Visitor, session: str) -> 
             if over > 0:
                 wide[route] = over
         assert wide == {}
+        # What would run comes before the buttons that let it: a session opens there.
+        await expect(tab.page.get_by_role("group", name="What would run")).to_be_in_viewport()
+        await tab.go("#/sessions", "Sessions")
+        await expect(tab.page.get_by_text("waits for you", exact=True)).to_be_visible()
+        await expect(tab.page.get_by_label("Workspace")).to_be_hidden()
+        await tab.page.get_by_text("Filters").click()
+        await expect(tab.page.get_by_label("Workspace")).to_be_visible()
         await tab.page.get_by_role("button", name="Menu").click()
         await tab.page.get_by_role("link", name="Workspaces").click()
         await tab.arrived("Workspaces")
@@ -137,6 +144,18 @@ async def test_the_keyboard_leads_everywhere_and_the_focus_follows(
         await page.keyboard.press("?")
         await expect(page.get_by_role("heading", level=1)).to_have_text("Approvals")
         await expect(page.get_by_role("dialog")).to_be_hidden()
+
+
+async def test_what_helps_is_a_room_and_no_route(visitor: Visitor) -> None:
+    async with visitor.tab() as tab:
+        tab.expected += ("404 (Not Found)",)
+        await tab.go("#/session/00000000-0000-4000-8000-000000000000", "That can't be shown")
+        told = tab.page.get_by_role("alert")
+        await expect(told).to_contain_text("No session has this id")
+        await expect(told).not_to_contain_text("/api/")
+        await expect(tab.page.get_by_role("button", name="Try again")).to_be_hidden()
+        await told.get_by_role("link", name="Sessions").click()
+        await tab.arrived("Sessions")
 
 
 async def test_the_switch_of_colours_is_kept(visitor: Visitor) -> None:

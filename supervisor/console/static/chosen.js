@@ -44,7 +44,7 @@ export class Chosen {
     this.#rules = rules;
     this.#rows = h("ul", { class: "chosen", "aria-label": listed });
     this.list = h("div", { class: "stack", hidden: true }, this.#rows, this.#sum, this.#told);
-    this.button = chooser([icon("clip"), label], (files) => this.#take(files), { title: hint, multiple: rules.most > 1 });
+    this.button = chooser([icon("clip"), h("span", { class: "words" }, label)], (files) => this.#take(files), { title: hint, multiple: rules.most > 1 });
     catchFiles(form, (files) => this.#take(files));
   }
 

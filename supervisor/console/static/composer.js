@@ -6,7 +6,7 @@ import { Sending } from "./sending.js";
 import { problemBox } from "./ui.js";
 
 const READY = "Ctrl Enter sends";
-const AT_WORK = "The agent is at work: it takes the next message when it is done.";
+const AT_WORK = "At work: it takes the next message when it is done.";
 
 /**
  * The form; `sent` is called when the supervisor has taken the message. `runs(is)` tells whether a

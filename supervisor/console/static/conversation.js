@@ -9,6 +9,7 @@ import { newestTurns } from "./stored.js";
 import { Turns } from "./turns.js";
 import { problemBox } from "./ui.js";
 import { visible } from "./visible.js";
+import { waiting } from "./waiting.js";
 
 const AGAIN_MS = 1_000;
 const isGap = (event) => event.type === "warning" && event.data.code === "event_gap";
@@ -62,6 +63,7 @@ export class Conversation {
     this.#last = newest.last;
     this.#hasHeard = false;
     this.#turns = new Turns(this.#talk, { signal, changed: this.#changed });
+    waiting.addEventListener("change", () => this.#moved(), { signal }); // after its turns, which draw cards
     this.#listen(signal);
     this.#changed();
   }

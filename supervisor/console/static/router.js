@@ -78,11 +78,16 @@ export async function show() {
   } catch (error) {
     if (mine.signal.aborted) return;
     context.title("Not shown");
-    fill(place, h("h1", { tabindex: "-1" }, "That can't be shown"), problemBox(error), h("div", { class: "row" }, h("button", { type: "button", on: { click: show } }, "Try again")));
+    fill(place, h("h1", { tabindex: "-1" }, "That can't be shown"), problemBox(error), mayPass(error) ? h("div", { class: "row" }, h("button", { type: "button", on: { click: show } }, "Try again")) : null);
   }
   if (mine.signal.aborted) return;
   main().removeAttribute("aria-busy");
   arrive(place);
+}
+
+/** Whether another try may show it: not if it isn't there, or isn't ours to see. */
+function mayPass(error) {
+  return error.status === undefined || error.status === 0 || error.status >= 429;
 }
 
 function arrive(place) {

@@ -24,9 +24,19 @@ export function chip(text, tone = "") {
   return h("span", { class: `chip ${tone}` }, text);
 }
 
+/** A number of things: `1 message`, `2 messages`. */
+export function counted(number, one, many = `${one}s`) {
+  return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+}
+
+/** Words as a sentence begins. */
+function sentence(words) {
+  return words.slice(0, 1).toUpperCase() + words.slice(1);
+}
+
 /** What went wrong, where, and what to do. */
 export function problemBox(error) {
-  const lines = [h("p", {}, h("strong", {}, visible(error.message)))];
+  const lines = [h("p", {}, h("strong", {}, sentence(visible(error.message))))];
   if (error.where) lines.push(h("p", {}, "Where: ", h("code", {}, visible(error.where))));
   if (error.remedy) lines.push(h("p", {}, "What helps: ", remedyWords(error.remedy)));
   for (const each of (error.errors ?? []).slice(0, 20)) {

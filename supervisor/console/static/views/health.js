@@ -1,9 +1,9 @@
 // Whether the supervisor can do its work, what is wrong where it can't, and some numbers.
 
-import { get } from "../api.js";
+import { get, part } from "../api.js";
 import { fill, h } from "../dom.js";
 import { seesAll } from "../me.js";
-import { chip, facts, problemBox, table } from "../ui.js";
+import { chip, counted, facts, problemBox, table } from "../ui.js";
 import { visible } from "../visible.js";
 import { policyFault } from "./policy.js";
 
@@ -23,7 +23,7 @@ function number(value, words) {
 function numbers(stats) {
   return [h("h2", {}, "Numbers"),
     h("div", { class: "numbers" }, number(stats.sessions.running, "turns run"), number(stats.sessions.active, "sessions"), number(stats.sessions.archived, "put away"), number(`${stats.memoryMib.toFixed(0)} MiB`, "memory at most"), number(lasting(stats.uptimeSeconds), "since the start")),
-    stats.tags.length > 0 ? facts(stats.tags.map((each) => [visible(each.tag), `${each.sessions} sessions`])) : null];
+    stats.tags.length > 0 ? facts(stats.tags.map((each) => [h("a", { href: `#/sessions?tag=${part(each.tag)}` }, visible(each.tag)), counted(each.sessions, "session")])) : null];
 }
 
 export async function show({ place, signal, title }) {

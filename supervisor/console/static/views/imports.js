@@ -5,7 +5,7 @@ import { say } from "../announce.js";
 import { Chosen } from "../chosen.js";
 import { fill, h } from "../dom.js";
 import { sizeWords } from "../files.js";
-import { chip, doing, field, problemBox, select, table, trustBadge } from "../ui.js";
+import { chip, counted, doing, field, problemBox, select, table, trustBadge } from "../ui.js";
 import { visible } from "../visible.js";
 
 export const room = "imports";
@@ -18,10 +18,6 @@ const TAKEN = [
   ["ChatGPT", "the branch that is shown there", "other branches, hidden and system messages, words to tools"],
   ["Claude Code", "words, tool calls and their results", "sub-agents, thinking, its own book-keeping"],
 ];
-
-function counted(number, one, many = `${one}s`) {
-  return `${number} ${number === 1 ? one : many}`;
-}
 
 function summary({ imported, broken }) {
   const states = ["new", "updated", "unchanged"].map((state) => [state, imported.filter((each) => each.state === state).length]).filter(([, number]) => number > 0);
@@ -74,7 +70,8 @@ export async function show({ place, signal, title }) {
   form.addEventListener("submit", (event) => (event.preventDefault(), go.click()));
   fill(form, h("p", {}, `The archive that Claude or ChatGPT sends you (.zip), conversations.json out of it, or a transcript of Claude Code (.jsonl); up to ${sizeWords(LARGEST)}.`),
     h("div", { class: "row" }, files.button), files.list,
-    h("div", { class: "filters" }, field("Workspace", workspace), field("Trust", level, "The export has no say in it; floors hold.")),
+    h("div", { class: "filters" }, field("Workspace", workspace), field("Trust", level)),
+    h("p", { class: "hint" }, "The export has no say in its trust, and floors hold."),
     h("div", { class: "row" }, go));
   fill(place, h("h1", {}, "Imports"),
     h("p", { class: "muted" }, "Conversations from elsewhere become sessions that go on here. The same conversation again is the same session, brought up to date."),

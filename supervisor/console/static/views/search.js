@@ -48,7 +48,7 @@ export async function show({ place, query, signal, title }) {
   async function ask(after = null) {
     note({ q: words.value, type: type.value });
     if (after === null) fill(list);
-    if (!words.value.trim()) return fill(told);
+    if (!words.value.trim()) return fill(told, nothing("Words of sessions and of the vault's texts.", h("p", {}, h("code", {}, '"two words"'), " finds them side by side, ", h("code", {}, "gard*"), " what begins so.")));
     try {
       const answer = await get("/api/search", { signal, query: { q: words.value, type: type.value, limit: 20, after } });
       list.append(...answer.hits.map(found));

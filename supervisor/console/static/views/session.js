@@ -101,10 +101,20 @@ export async function show({ id, place, signal, title }) {
   }
 
   const isAtEnd = () => document.documentElement.scrollHeight - window.innerHeight - window.scrollY < NEAR_THE_END;
-  const toEnd = () => window.scrollTo(0, document.documentElement.scrollHeight);
+  /** To the end; where something waits for a person, to its beginning: to what it is about. */
+  const toEnd = () => {
+    const card = said.node.querySelector("[data-request]");
+    if (card === null) return window.scrollTo(0, document.documentElement.scrollHeight);
+    if (card.contains(document.activeElement)) return; // somebody is at it
+    card.scrollIntoView({ block: card.offsetHeight < window.innerHeight / 2 ? "nearest" : "start" });
+  };
+  const isAtCard = () => {
+    const top = said.node.querySelector("[data-request]")?.getBoundingClientRect().top;
+    return top !== undefined && top >= 0 && top < window.innerHeight;
+  };
   let follows = true;
   window.addEventListener("scroll", () => {
-    follows = isAtEnd();
+    follows = isAtEnd() || isAtCard();
     latest.hidden = follows;
   }, { signal, passive: true });
 

@@ -6,13 +6,16 @@ import { fill, h } from "../dom.js";
 import { feed } from "../feed.js";
 import { may, seesAll } from "../me.js";
 import { note } from "../router.js";
-import { chip, doing, field, moment, nothing, problemBox, select, trustBadge } from "../ui.js";
+import { chip, counted, doing, field, moment, nothing, problemBox, select, trustBadge } from "../ui.js";
 import { visible } from "../visible.js";
+import { waiting } from "../waiting.js";
 
 export const room = "sessions";
 const PAGE = 50;
 const LEVELS = [["", "any"], ["sandboxed", "sandboxed"], ["vault", "vault"], ["full", "full"]];
 const MOST_PAGES = 20; // that one filter by trust looks through before it asks
+
+const isWaiting = (id) => [...waiting.permissions, ...waiting.questions].some((each) => each.sessionId === id);
 
 /** A session as a line of a list. */
 function line(row, { reload }) {
@@ -28,11 +31,11 @@ function line(row, { reload }) {
   }, { class: "small", "aria-label": `${row.archived ? "Take back" : "Put away"}: ${visible(row.title ?? row.id)}` }) : null;
   return h("li", { data: { session: row.id } },
     h("a", { class: "title", href: `#/session/${part(row.id)}` }, visible(row.title || "Without a title")),
-    h("div", { class: "about" }, trustBadge(row.trustLevel), row.active ? chip("running", "wait") : null,
+    h("div", { class: "about" }, trustBadge(row.trustLevel), isWaiting(row.id) ? chip("waits for you", "wait") : row.active ? chip("running", "wait") : null,
       row.archived ? chip("put away") : null, row.damaged.length > 0 ? chip("damaged", "bad") : null,
       h("span", {}, visible(row.workspace)), row.agentPath ? h("span", {}, visible(row.agentPath)) : null,
       row.source !== "parachute" ? h("span", {}, `from ${visible(row.source)}`) : null,
-      h("span", {}, `${row.messageCount} messages`), moment(row.lastAccessed)),
+      h("span", {}, counted(row.messageCount, "message")), moment(row.lastAccessed)),
     h("div", { class: "acts" }, put));
 }
 
@@ -81,6 +84,7 @@ export async function show({ place, query, signal, title }) {
       list.hidden ? nothing(filtered() ? "No session is like that." : "No sessions yet.", filtered() ? null : h("p", {}, h("a", { href: "#/new" }, "Begin the first one"))) : null);
   }
 
+  const isWide = () => window.matchMedia("(min-width: 52.01rem)").matches;
   const filtered = () => state.workspace || state.agent || state.trust || state.tag || state.archived !== "no";
   const choose = (name, choices, label) => {
     const made = select(choices, state[name]);
@@ -100,18 +104,20 @@ export async function show({ place, query, signal, title }) {
   });
   fill(place,
     h("div", { class: "row top" }, h("h1", {}, "Sessions"), may("chat") ? h("a", { class: "button main", href: "#/new" }, "New session") : null),
-    h("div", { class: "filters" }, may("chat") && seesAll() ? find : null,
+    may("chat") && seesAll() ? find : null,
+    h("details", { class: "filtering", open: isWide() || Boolean(filtered()) }, h("summary", {}, "Filters"), h("div", { class: "filters" },
       choose("workspace", [["", "all"], ...workspaces.map((each) => [each.slug, visible(each.name)])], "Workspace"),
       choose("trust", LEVELS, "Trust"),
       choose("agent", [["", "all"], ...agents.map((each) => [each.name, visible(each.name)])], "Agent"),
       known.length > 0 ? choose("tag", [["", "any"], ...known.map((each) => [each, visible(each)])], "Tag") : null,
-      choose("archived", [["no", "not put away"], ["yes", "put away"], ["all", "all"]], "Put away")),
+      choose("archived", [["no", "not put away"], ["yes", "put away"], ["all", "all"]], "Put away"))),
     count, list, under);
   await load(false);
   let soon = null;
-  feed.addEventListener("event", ({ detail }) => {
-    if (!["session", "done", "aborted", "error"].includes(detail.type) || list.contains(document.activeElement)) return;
+  const again = () => {
     clearTimeout(soon);
-    soon = setTimeout(() => list.childElementCount <= PAGE && load(false), 200);
-  }, { signal });
+    soon = setTimeout(() => list.contains(document.activeElement) || (list.childElementCount <= PAGE && load(false)), 200);
+  };
+  feed.addEventListener("event", ({ detail }) => ["session", "done", "aborted", "error"].includes(detail.type) && again(), { signal });
+  waiting.addEventListener("change", again, { signal });
 }
