@@ -8,7 +8,7 @@ import { may } from "./me.js";
 import { facts, field, select, trustBadge } from "./ui.js";
 import { visible } from "./visible.js";
 
-const LASTING = [["", "as long as the session"], ["900", "15 minutes"], ["3600", "one hour"], ["28800", "8 hours"]];
+const LASTING = [["", "no time limit"], ["900", "15 minutes"], ["3600", "one hour"], ["28800", "8 hours"]];
 const OWN = "own";
 const ONCE = "once";
 
@@ -90,7 +90,7 @@ export function requestCard(request, { signal, withSession = false }) {
     h("pre", { class: "code", tabindex: "0", role: "group", "aria-label": "What would run" }, request.display),
     effectsOf(request),
     facts([["Why you are asked", visible(request.reason)], ["Rule", h("code", {}, visible(request.rule))],
-      ["Session", withSession ? h("a", { href: `#/session/${part(request.sessionId)}` }, visible(request.workspace ?? request.sessionId)) : null]]),
+      ["Session", withSession ? h("a", { href: `#/session/${part(request.sessionId)}` }, request.workspace ? `Open it (in ${visible(request.workspace)})` : visible(request.sessionId)) : null]]),
   ], h("div", { class: "stack" }, granting.node, h("div", { class: "row" }, grant),
     h("fieldset", {}, h("legend", {}, "Don't"), field("Message to the agent", message, "It reads this in place of a result."), h("div", { class: "row" }, deny, stop))));
   return card;
