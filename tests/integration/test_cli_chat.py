@@ -20,7 +20,7 @@ from supervisor.events.schema import (
     ToolUse,
     ToolUseEvent,
 )
-from supervisor.ids import SessionId
+from supervisor.ids import SessionId, new_session_id
 from supervisor.policy.call import ToolCall
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.api import TOKEN, ApiWorld, api_world, done, failed, text
@@ -167,7 +167,7 @@ async def test_a_failed_turn_is_status_1_and_says_what_to_do(world: ApiWorld) ->
 
 async def test_a_refused_message_is_status_1_and_says_why(world: ApiWorld) -> None:
     world.turns.fails_with = SessionBusy("a turn is running", remedy="wait for its end")
-    async with chat(world, "hello", "--session", "0" * 8) as cli:
+    async with chat(world, "hello", "--session", str(await world.session())) as cli:
         assert await cli.end() == 1
     assert "error: a turn is running" in cli.seen
     assert "what to do: wait for its end" in cli.seen
@@ -454,7 +454,7 @@ async def test_an_unknown_session_comes_with_a_way_on(
     world: ApiWorld,
 ) -> None:
     world.turns.fails_with = SessionNotFound("no session has this id")
-    async with chat(world, "hello", "--session", "none") as cli:
+    async with chat(world, "hello", "--session", str(new_session_id())) as cli:
         assert await cli.end() == 1
     assert "what to do: list the sessions with `trustfloor sessions list`" in cli.seen
 
