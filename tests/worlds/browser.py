@@ -26,7 +26,7 @@ from tests.worlds.process_house import ProcessHouse, a_process_house
 from tests.worlds.waiting import A_WHILE
 
 CHROMIUM = Path(shutil.which("chromium") or "/usr/bin/chromium")
-WAIT_MS = 20_000
+WAIT_MS = 60_000
 """The bound of every wait on the page; nothing is concluded from its length."""
 PHONE: ViewportSize = {"width": 360, "height": 740}
 DESK: ViewportSize = {"width": 1280, "height": 900}
