@@ -6,6 +6,7 @@ from typing import Final
 from supervisor.policy.bash.awk_values import Words, expression, printed, variables
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.literals import doubtful
+from supervisor.policy.bash.places import join
 from supervisor.policy.bash.use import NO_FILES, Use
 from supervisor.policy.bash.value import HOLE, known
 
@@ -109,6 +110,8 @@ class _Program:
             self.use.send(known(host[1] if host else HOLE))
         elif target not in NO_FILES:
             self.use.emit(Act.WRITE, "is written by awk", known(target))
+            text = printed(self.tokens, began + 1, at, self.names, self.record)
+            self.use.look.kept.hold(join(self.use.cwd, known(target)), text)
 
     def getline(self, at: int) -> None:
         """`COMMAND | getline`, `getline < FILE`."""

@@ -55,7 +55,8 @@ def hands_shell(language: Language, tokens: Tokens, values: Values) -> bool:
     own = _connections(language, every)
     received = _received(every, own)
     for at, each in enumerate(every):
-        if each.kind == "tick" and language.quote_runs and each.value:
+        runs = each.kind == "quoted" and each.text[:2] in {"qx", "%x"}
+        if (runs or (each.kind == "tick" and language.quote_runs)) and each.value:
             untold = HOLE in each.value and _mentions(each.text, received)
             if SHELL.search(each.value) or untold or "$_" in each.text:
                 return True

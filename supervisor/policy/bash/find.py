@@ -5,7 +5,7 @@ from typing import Final
 
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.invocation import Invocation
-from supervisor.policy.bash.places import Found, join, spread
+from supervisor.policy.bash.places import Found, escaped, join, spread
 from supervisor.policy.bash.roles import option_values, play_as
 from supervisor.policy.bash.search import PRINTS, Chosen, as_text, globs_of, search
 from supervisor.policy.bash.use import Use
@@ -80,12 +80,16 @@ def _filled(word: Value, found: Value) -> Value:
         return word
     if word.only == "{}":
         return found
-    texts = tuple(
-        Text(each.text.replace("{}", item.text))
-        for each in word.texts
-        for item in spread(found).texts
-    )
+    texts = tuple(_put(each.text, item) for each in word.texts for item in spread(found).texts)
     return Value(texts, word.from_data)
+
+
+def _put(text: str, item: Text) -> Text:
+    """A word with an item in the place of `{}`; a glob stays one."""
+    pattern = None
+    if item.pattern is not None:
+        pattern = item.pattern.join(escaped(each) for each in text.split("{}"))
+    return Text(text.replace("{}", item.text), pattern)
 
 
 def fd(use: Use) -> None:

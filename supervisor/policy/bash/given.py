@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from supervisor.policy.bash.places import Found
 from supervisor.policy.bash.value import HOLE, Value
 
 _MOST: Final = 32
@@ -54,4 +55,7 @@ def given_of(
 
 def _told(word: Value) -> str:
     """A word's text; of one that can't be told, what it may name."""
+    if isinstance(word, Found):
+        start = word.start.texts[0].text
+        return f"{start.rstrip('/')}/{word.names[0]}" if word.names else start
     return next((each.text for each in word.texts if each.text.strip(HOLE)), word.texts[0].text)

@@ -39,8 +39,8 @@ _FIRST: Final[Mapping[str, tuple[str, int]]] = {
 _DENO: Final = re.compile(r"Deno\.args\[(\d+)\]")
 _ONE: Final[Mapping[str, str]] = {
     # What takes the next argument.
-    "perl": r"\bshift\b(?:\s*\(?\s*@ARGV\s*\)?|\s*\(\s*\))?(?!\s*[(@$\w])"
-    r"|\bpop\b\s*\(?\s*@ARGV\s*\)?",
+    "perl": r"\bshift\b(?:\s*\(\s*@ARGV\s*\)|\s*@ARGV|\s*\(\s*\))?(?!\s*[(@$\w])"
+    r"|\bpop\b(?:\s*\(\s*@ARGV\s*\)|\s*@ARGV)",
     "ruby": r"ARGV\.(?:shift|pop|first|last|fetch\(\s*\d\s*\))(?:\(\))?",
     "javascript": r"process\.argv\.(?:pop|at\(-\d\)|shift)\b(?:\(\))?"
     r"|Deno\.args\.(?:at\(\d\)|pop\(\))",

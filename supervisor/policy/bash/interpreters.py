@@ -11,6 +11,7 @@ from supervisor.policy.bash.invocation import Stdin
 from supervisor.policy.bash.makefile import makefile
 from supervisor.policy.bash.places import join
 from supervisor.policy.bash.roles import option_values, play_as
+from supervisor.policy.bash.shell.hints import connects
 from supervisor.policy.bash.use import Use, substituted
 from supervisor.policy.bash.value import HOLE, Value, known
 
@@ -114,6 +115,8 @@ def interpreter(use: Use) -> None:  # noqa: C901, PLR0912 - one case a place of 
     stdin = stdin or use.invocation.stdin
     if stdin is None:
         return
+    if connects(stdin.sources):
+        use.emit(Act.REMOTE_SHELL, "runs what the network says")
     if not stdin.text.known:
         use.unknown(_fed(stdin.sources))
     if any(each.text.strip(HOLE) for each in stdin.text.texts):

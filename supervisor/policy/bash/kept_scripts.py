@@ -24,6 +24,13 @@ class KeptScripts:
         """Remembers a command whose output, or whose input as `tee`, is left in files."""
         self._noted.append(invocation)
 
+    def hold(self, place: Value, text: str) -> None:
+        """Remembers what code puts into a file, or may put there."""
+        path = place.only
+        if path is not None and path.startswith("/") and len(self._likely) < _MOST:
+            self._texts.setdefault(flat(path), HOLE)
+            self._likely.setdefault(flat(path), []).append(text)
+
     def _look_through(self) -> None:
         """What the commands noted so far leave; most calls never ask."""
         for each in self._noted:
@@ -35,9 +42,13 @@ class KeptScripts:
             return
         words = [each.only for each in invocation.argv]
         given = invocation.stdin.text.only if invocation.stdin is not None else None
-        if words and words[0] == "tee" and given is not None:
+        if words and words[0] == "tee" and invocation.stdin is not None:
+            likely = [each.text for each in invocation.stdin.text.texts if each.text.strip(HOLE)]
             for each in invocation.argv[1:]:
-                self._put(join(invocation.cwd, each), given, append="-a" in words)
+                place = join(invocation.cwd, each)
+                self._put(place, HOLE if given is None else given, append="-a" in words)
+                if given is None and place.only is not None:
+                    self._likely.setdefault(flat(place.only), []).extend(likely)
         for redirect in invocation.redirects:
             if redirect.direction is Direction.READ or redirect.descriptor not in {None, 1}:
                 continue

@@ -9,6 +9,7 @@ from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.given import NOTHING_GIVEN
 from supervisor.policy.bash.literals import doubtful, literals
 from supervisor.policy.bash.outside import given_to
+from supervisor.policy.bash.places import join
 from supervisor.policy.bash.prints.python import parsed
 from supervisor.policy.bash.python_flow import (
     FLOWS,
@@ -75,6 +76,8 @@ class _Walk:
         self.defined: set[str] = set()
         self.doubts: set[str] = set()
         self.connects = False
+        self.opened: dict[str, str] = {}
+        """Names of open files, with their paths."""
         self.deletes = False
         """Whether something is removed that can't be told."""
         self.walked: list[str] = []
@@ -127,6 +130,9 @@ class _Walk:
                 self.expression(item.context_expr)
                 if isinstance(item.optional_vars, ast.Name):
                     self.defined.add(item.optional_vars.id)
+                    path = self.fold(item.context_expr)
+                    if isinstance(path, str):
+                        self.opened[item.optional_vars.id] = path
             self.block(node.body)
         else:
             self.other(node)
@@ -271,6 +277,8 @@ class _Walk:
             self.expression(each.value if isinstance(each, ast.Starred) else each)
         if isinstance(node.func, ast.Attribute):
             self.fold.grow(node)
+            if node.func.attr in {"write", "write_text"} and node.args:
+                self.writes(node.func.value, node.args[0])
             if name in {"os.environ.get", "os.environ.items", "os.environ.copy"}:
                 if name == "os.environ.get" and node.args:
                     self.variable(node.args[0])
@@ -344,6 +352,14 @@ class _Walk:
         if not name.startswith(".") and not values and named:
             call_roles(self.use, roles, own, list(named.values())[:1], named)
 
+    def writes(self, file: ast.expr, text: ast.expr) -> None:
+        """`open(NAME, "w").write(TEXT)`, `Path(NAME).write_text(TEXT)`, `f.write(TEXT)`."""
+        told, path = self.fold(text), self.fold(file)
+        if isinstance(file, ast.Name) and path is None:
+            path = self.opened.get(file.id)
+        if isinstance(told, str) and isinstance(path, str):
+            self.use.look.kept.hold(join(self.use.cwd, known(path)), told)
+
     def empty(self) -> None:
         """What is removed may be all that was gone through."""
         for each in self.walked:
@@ -364,6 +380,8 @@ class _Walk:
     def loose(self, node: ast.Call, name: str) -> None:
         """`exec` and its kin: constants are read on, all else is unknown."""
         text = self.fold(node.args[0]) if node.args else None
+        if self.connects and node.args and is_received(node.args[0], self.received):
+            self.use.emit(Act.REMOTE_SHELL, "runs what the network says")
         if name in {"exec", "eval", "compile"} and isinstance(text, str) and HOLE not in text:
             python_code(self.use, text)
         elif name == "__import__" and isinstance(text, str):

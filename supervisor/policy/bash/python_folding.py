@@ -14,6 +14,8 @@ LONGEST: Final = 4_096
 """Characters of a folded text."""
 
 
+_CONSTANTS: Final = {"os.sep": "/", "os.path.sep": "/", "os.curdir": ".", "os.pardir": "..",
+                     "posixpath.sep": "/"}  # fmt: skip
 _READS_INPUT: Final = frozenset(
     {"sys.stdin.read", "sys.stdin.readline", "sys.stdin.buffer.read", "sys.stdin.buffer.readline",
      "input"}
@@ -145,6 +147,9 @@ class Folder:
     def _from_outside(self, node: ast.expr) -> object:
         """`sys.argv`, and the lines of `sys.stdin`, as far as they are known."""
         given = self.given
+        constant = _CONSTANTS.get(self.dotted(node) or "")
+        if constant is not None:
+            return constant
         if given.words and self.dotted(node) == "sys.argv":
             return ["-c", *given.words]
         if given.text is not None and self.dotted(node) in {"sys.stdin", "sys.stdin.buffer"}:

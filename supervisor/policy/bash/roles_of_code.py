@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from supervisor.policy.bash.effect import Act
+from supervisor.policy.bash.places import join
 from supervisor.policy.bash.use import NO_FILES, Use
 from supervisor.policy.bash.value import HOLE, Text, Value, known
 
@@ -164,6 +165,8 @@ def _files(use: Use, kind: str, given: object, rest: Sequence[object], *, deep: 
         text = given if isinstance(given, str) else HOLE
         if "://" in text:
             text = given = _addressed(use, text)
+        if kind == "write" and text and rest and isinstance(rest[0], str):
+            use.look.kept.hold(join(use.cwd, known(text)), rest[0])
         if text and text not in NO_FILES:
             for act, reason in _FILES[kind]:
                 use.emit(act, reason, _value(given), recursive=deep)

@@ -136,8 +136,12 @@ class Use:
     def _each_found(self, act: Act, reason: str, found: Found) -> None:
         """What a search for a name finds right below where it starts."""
         for name in found.names:
-            if not any(sign in name for sign in "*?[\\/"):
+            wild = any(sign in name for sign in "*?[\\/")
+            if not wild:
                 self.emit(act, reason, below(found.start, name))
+            elif "/" not in name and found.start.texts[0].text.rstrip("/") == "/dev":
+                path = f"/dev/{name}"
+                self.emit(act, reason, Value((Text(path, path),)))
 
     def unknown(self, reason: str) -> None:
         """Says that something can't be told."""

@@ -156,9 +156,9 @@ def _orders(argv: Sequence[Value], stdin: Stdin | None) -> Iterable[Text]:
     """What its words and its input let it print, as far as it can be worked out."""
     from supervisor.policy.bash.prints.made import makes, orders  # noqa: PLC0415 - they know us
 
-    words = [each.texts[0].text for each in argv]
-    if not makes(words[0]):
+    if not makes(argv[0].texts[0].text):
         return ()
+    words = [each.texts[0].text for each in argv]
     inputs = [each.text for each in stdin.text.texts] if stdin is not None else [HOLE]
     known_inputs = [each for each in inputs if each.strip(HOLE)][:_MOST_INPUTS]
     found: dict[str, None] = {}
