@@ -269,7 +269,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
         yield Parts(
             settings=settings,
             agents=agents.read,
-            captures=Captures(settings.vault, SystemClock()),
+            captures=Captures(settings.vault, SystemClock(), partial(_denied, policy)),
             imports=Imports(
                 settings.vault,
                 settings.floor,
@@ -351,6 +351,12 @@ def _bench(settings: Settings, places: Places, lanes: Lanes) -> Bench:
         end=end,
         living=living,
     )
+
+
+def _denied(policy: PolicySource, name: str) -> str | None:
+    """Why agents may not see a file of this name, wherever it lies in the vault."""
+    rule = policy.current.hidden.match(name.replace("\\", "/").lstrip("/"))
+    return None if rule is None else rule.reason
 
 
 def _mcp_values(settings: Settings) -> dict[str, str]:

@@ -7,7 +7,7 @@ bytes (its name as it was given, a title, a note) lies in `captures/.about/`. No
 import errno
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -59,9 +59,13 @@ class Upload:
 class Captures:
     """The captures of one vault. All of it blocks; safe to call from several threads."""
 
-    def __init__(self, vault: Path, clock: Clock) -> None:
+    def __init__(
+        self, vault: Path, clock: Clock, denied: Callable[[str], str | None] = lambda _: None
+    ) -> None:
+        """`denied` says why agents may not see a file of this name, or None if they may."""
         self._vault = vault
         self._clock = clock
+        self._denied = denied
         self._lock = Lock()
 
     def put(self, upload: Upload) -> tuple[Capture, bool]:
@@ -73,6 +77,7 @@ class Captures:
             if text is not None and len(text) > LONGEST_TEXT:
                 raise InvalidRequest(f"at most {LONGEST_TEXT} characters", where=where)
         name = stored_name(upload.filename)
+        self._require_seen(upload.filename, name)
         with self._lock:
             for number in range(1, MOST_ALIKE):
                 each = name if number == 1 else numbered(name, number)
@@ -85,6 +90,19 @@ class Captures:
                 ):
                     return self.get(each), False
         raise InvalidRequest("too many captures have this name", where="filename")
+
+    def _require_seen(self, *names: str) -> None:
+        """Captures are for agents, so one that they may not see has no place among them.
+
+        Least of all under another name, by which they could: `.env` is stored as `_env`.
+        """
+        reason = next((why for each in names if (why := self._denied(each)) is not None), None)
+        if reason is not None:
+            raise InvalidRequest(
+                f"a file of this name is on the deny list: {reason}",
+                where="filename",
+                remedy="leave it where it is, or give what agents may see under another name",
+            )
 
     def all(self) -> list[Capture]:
         """All captures, the latest first."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 from urllib.parse import quote
 
 import typer
@@ -17,7 +17,10 @@ from supervisor.cli.keyboard import Keyboard
 from supervisor.cli.render import Screen
 from supervisor.cli.session_ids import whole_id_if_any
 from supervisor.cli.waiting import Vigil, filtered, headline, tell_questions
-from supervisor.errors import TrustfloorError
+from supervisor.errors import InvalidRequest, TrustfloorError
+
+_WHOLE: Final = 36
+"""Characters of a request's id."""
 
 approvals = typer.Typer(add_completion=False, invoke_without_command=True, rich_markup_mode=None)
 
@@ -114,7 +117,7 @@ def grant(
     """Let one call run, this once: shown, and asked about, unless its hash says that you saw it."""
 
     async def granted(client: Client) -> Any:
-        path = _path(request)
+        path = await _path(client, request)
         shown = content_hash or await _confirmed(client, path)
         return await client.post(f"{path}/grant", {"contentHash": shown})
 
@@ -132,7 +135,11 @@ def deny(
 ) -> None:
     """Refuse one call; with --stop its turn ends too."""
     body = {"stop": stop, **({} if message is None else {"message": message})}
-    said = _told(lambda client: client.post(f"{_path(request)}/deny", body), data_dir)
+
+    async def denied(client: Client) -> Any:
+        return await client.post(f"{await _path(client, request)}/deny", body)
+
+    said = _told(denied, data_dir)
     Screen(sys.stdout).line("denied, and the turn stopped" if said["stopped"] else "denied")
 
 
@@ -149,7 +156,16 @@ def _first_line(request: dict[str, Any]) -> str:
     return f"{headline(request)} · {time_left(request['secondsLeft'])} left"
 
 
-def _path(request: str) -> str:
+async def _path(client: Client, request: str) -> str:
+    """Of the request that is meant: one that waits may be named by the beginning of its id."""
+    if len(request) < _WHOLE:
+        waiting = (await client.get("/api/permissions"))["permissions"]
+        meant = [str(each["id"]) for each in waiting if str(each["id"]).startswith(request)]
+        if len(meant) > 1:
+            raise InvalidRequest(
+                "the ids of several requests begin so", where=request, remedy="give more of it"
+            )
+        request = meant[0] if meant else request
     return f"/api/permissions/{quote(request, safe='')}"
 
 

@@ -97,9 +97,9 @@ class Asker:
         suggested = request.get("suggestedGrants") or []
         self._offer(suggested)
         keyboard.forget()
-        numbers = ", or numbers for the session" if suggested else ""
+        numbers = "/p, or numbers for the session" if suggested else ""
         while True:
-            said = await self._prompt(keyboard, f"allow this? [y/N{numbers}] ")
+            said = await self._prompt(keyboard, f"allow this? [y/N/s/?{numbers}] ")
             if said is None:
                 return "deny", {"message": _INPUT_ENDED}
             word = said.strip().lower()

@@ -76,6 +76,7 @@ def doctor(
 
 def _look(settings: Settings, *, online: bool) -> Iterator[Check]:
     yield check_import()
+    yield check_user()
     yield check_data_dir(settings.data_dir)
     yield check_audit_log(settings.data_dir)
     yield check_running(settings)
@@ -106,6 +107,15 @@ def check_import() -> Check:
         detail=detail,
         remedy="install trustfloor in a virtual environment of its own",
     )
+
+
+def check_user() -> Check:
+    """As whom a supervisor that were started here would run agents at `full`."""
+    if os.geteuid() == 0:
+        detail = "root: at `full` an agent may do anything on this machine, if the policy lets it"
+        remedy = "run `serve` as a user of its own, or set TRUSTFLOOR_FLOOR=vault"
+        return Check("user", ok=None, detail=detail, remedy=remedy)
+    return Check("user", ok=True, detail=f"not root (uid {os.geteuid()})")
 
 
 def check_data_dir(data_dir: Path) -> Check:

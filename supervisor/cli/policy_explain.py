@@ -103,6 +103,8 @@ def _of_session(session: str, tool: str, input: str, *, as_json: bool) -> None:
     from pydantic.alias_generators import to_snake  # noqa: PLC0415
 
     from supervisor.cli.answered import answered  # noqa: PLC0415
+    from supervisor.cli.client import Client  # noqa: PLC0415
+    from supervisor.cli.session_ids import whole_id  # noqa: PLC0415
 
     def snake(value: Any) -> Any:
         if isinstance(value, dict):
@@ -114,8 +116,12 @@ def _of_session(session: str, tool: str, input: str, *, as_json: bool) -> None:
         given = _input(input, tool, source.current)
     except InvalidRequest as refused:
         fail(refused, status=2)
-    body = {"tool": tool, "input": given, "sessionId": session}
-    found = answered(lambda client: client.post("/api/policy/explain", body), None)
+
+    async def explained(client: Client) -> Any:
+        body = {"tool": tool, "input": given, "sessionId": await whole_id(client, session)}
+        return await client.post("/api/policy/explain", body)
+
+    found = answered(explained, None)
     if as_json:
         write_json(found)
         return

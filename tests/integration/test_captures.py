@@ -9,7 +9,10 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from supervisor.captures.store import Upload
+from supervisor.errors import InvalidRequest
 from tests.worlds.api import ApiWorld, api_world
+from tests.worlds.house import a_house
 
 MIB = 1024 * 1024
 
@@ -93,6 +96,21 @@ async def test_an_odd_name_is_data_and_its_document_is_found_again_by_it(
     assert outside_captures(world) == before
     folder = world.parts.settings.vault / "captures"
     assert {path.name for path in folder.iterdir()} == {".about", stored}
+
+
+DENIED = (".env", "notes/.ENV.production", "..\\.env", "/root/.ssh/id_ed25519", ".\u200benv")
+
+
+async def test_what_agents_may_not_see_is_not_brought_to_them_under_another_name() -> None:
+    async with a_house() as house:
+        captures = house.parts.captures
+        for name in DENIED:
+            with pytest.raises(InvalidRequest, match="on the deny list"):
+                captures.put(Upload(name, b"CANARY"))
+        assert not (house.vault / "captures").exists()
+        for seen in ("environment.md", ".env.example", "plan.env.md"):
+            captures.put(Upload(seen, b"for agents"))
+        assert len(captures.all()) == 3
 
 
 @pytest.mark.parametrize("name", ["", " ", ".", "..", "/"])

@@ -219,7 +219,7 @@ class TestApprovals:
         async with chat(world, "hello", "--approve", "ask") as cli, asyncio.TaskGroup() as group:
             session = await the_turn(world)
             asking = group.create_task(ask(world, session))
-            await cli.until("allow this? [y/N]")
+            await cli.until("allow this? [y/N/s/?]")
             assert not asking.done()
             cli.type("y")
             assert (await asking).decision == "granted"
