@@ -556,3 +556,26 @@ async def cutting_proxy() -> AsyncIterator[CuttingProxy]:
     finally:
         proxy.cut()
         server.close()
+
+
+async def test_where_nobody_reads_on_it_ends_quietly(world: ApiWorld) -> None:
+    world.turns.script = [
+        *(text(f"line {number}\n") for number in range(500)),
+        done(new_session_id()),
+    ]
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "supervisor", "chat", "hello"),
+        env=environment(
+            world.parts.settings.vault.parent,
+            {"TRUSTFLOOR_URL": world.at.url, "TRUSTFLOOR_TOKEN": TOKEN},
+        ),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=(pipe := os.pipe())[1],
+        stderr=asyncio.subprocess.PIPE,
+    )
+    os.close(pipe[1])
+    assert await asyncio.to_thread(os.read, pipe[0], 1)
+    os.close(pipe[0])  # as `head` does
+    async with asyncio.timeout(A_WHILE):
+        _, complaint = await process.communicate()
+    assert (process.returncode, complaint) == (141, b"")
