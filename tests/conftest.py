@@ -1,5 +1,9 @@
-"""What holds for every test: hypothesis's terms, free of the machine's load, and the order."""
+"""What holds for every test: a home, hypothesis's terms, free of the machine's load, the order."""
 
+import atexit
+import os
+import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -13,6 +17,23 @@ settings.register_profile(
 settings.load_profile("trustfloor")
 
 HERE = Path(__file__).parent
+
+
+def _take_a_home() -> None:
+    """A home of the tests' own, before anything looks for one.
+
+    At `full` an agent's shell reads its owner's start-up files, and tests kill such shells: what
+    those files were doing then (taking a lock) would stay undone in the home of whoever runs this.
+    """
+    owner, home = Path.home(), tempfile.mkdtemp(prefix="trustfloor-home-")
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    os.environ.setdefault("XDG_CACHE_HOME", str(owner / ".cache"))  # what was loaded once
+    if (owner / ".gitconfig").exists():
+        os.environ.setdefault("GIT_CONFIG_GLOBAL", str(owner / ".gitconfig"))
+    os.environ["HOME"] = home
+
+
+_take_a_home()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
