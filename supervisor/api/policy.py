@@ -21,8 +21,9 @@ from supervisor.api.policy_bodies import (
     PolicyView,
     RuleView,
 )
+from supervisor.api.refusals import refusals
 from supervisor.api.sessions import require_session
-from supervisor.errors import InvalidRequest
+from supervisor.errors import InvalidRequest, NotFound, SessionNotFound
 from supervisor.gate.explaining import Asked, explain_call
 from supervisor.policy.call import ToolCall
 from supervisor.policy.explain import Explanation
@@ -61,7 +62,7 @@ async def policy(supervisor: Supervisor) -> PolicyView:
     )
 
 
-@router.post("/explain")
+@router.post("/explain", responses=refusals(SessionNotFound, NotFound))
 async def explain(supervisor: Supervisor, body: ExplainBody, caller: Calling) -> ExplanationView:
     """Explain what would become of a call now, and why. Nothing is run.
 
