@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from supervisor.ids import new_session_id
 from tests.worlds.api import ApiWorld, api_world
 
 
@@ -43,5 +44,5 @@ async def test_a_session_s_level_is_shown_and_changed_and_a_floor_is_named(
     refused = await world.command("sessions", "trust", session, "full")
     assert refused.status == 1
     assert "`trustfloor workspaces set default`" in refused.err
-    unknown = await world.command("sessions", "trust", "0" * 8)
+    unknown = await world.command("sessions", "trust", str(new_session_id()))
     assert "`trustfloor sessions list`" in unknown.err
