@@ -118,12 +118,13 @@ class Relay:
         offered = []
         for each in tools:
             name = each.get("name")
-            if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
+            if not isinstance(name, str) or not name:
                 continue
+            full = tool_name(server, name)
             # The model's API takes no longer one, and would refuse all that the turn asks.
-            if len(tool_name(server, name)) > LONGEST_NAME:
+            if len(full) > LONGEST_NAME:
                 continue
-            if self._tools.setdefault(tool_name(server, name), (server, name)) == (server, name):
+            if self._tools.setdefault(full, (server, name)) == (server, name):
                 offered.append({**each, "inputSchema": _schema(each.get("inputSchema"))})
         return offered
 

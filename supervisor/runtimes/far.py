@@ -10,9 +10,7 @@ from typing import Any, Final
 
 from supervisor.errors import TurnFailed
 from supervisor.runtimes.contract import FarServers
-
-CONNECTION_FAILED: Final = "mcp_connection_failed"
-"""The code of the warning that a turn does without a server that it was to have."""
+from supervisor.runtimes.translate import CONNECTION_FAILED
 
 CALLS_HELD: Final = 16
 """Calls of tools that are under way or whose answer isn't taken yet; more wait."""

@@ -21,6 +21,8 @@ from supervisor.events.schema import (
 )
 from supervisor.runtimes.contract import RunResult
 
+CONNECTION_FAILED: Final = "mcp_connection_failed"
+"""The code of the warning that a turn does without a server that it was to have."""
 MODEL_RETRY: Final = "model_retry"
 """The code of the warning that the model's API failed and is tried again."""
 
@@ -155,9 +157,7 @@ def _troubles(servers: object, where_they_run: str) -> Iterator[WarningEvent]:
             what = _SERVER_TROUBLES[status]
             if status == _DID_NOT_START and where_they_run:
                 what += f"; {where_they_run}"
-            yield WarningEvent(
-                code="mcp_connection_failed", message=f"the MCP server {name} {what}"
-            )
+            yield WarningEvent(code=CONNECTION_FAILED, message=f"the MCP server {name} {what}")
 
 
 def _error(frame: Mapping[str, Any]) -> str:
