@@ -10,7 +10,7 @@ from typing import Any, Final
 from urllib.parse import unquote, unquote_plus, urlsplit
 
 from supervisor.errors import InvalidRequest
-from supervisor.mcp.hidden import SHORTEST_SECRET, literals
+from supervisor.mcp.hidden import SHORTEST_SECRET, literals, repeatable
 from supervisor.mcp.server_entry import ServerEntry, read_entry
 from supervisor.policy.mcp_names import spelled
 from supervisor.trust.levels import TrustLevel
@@ -162,9 +162,10 @@ def _secrets(
 ) -> frozenset[str]:
     """What the server might repeat and the sandbox may not see: values, headers, literals."""
     texts = [*given["headers"].values(), *(values.get(name, "") for name in entry.references)]
-    words = [word for text in texts for word in (text, *text.split())]
-    said = (*words, *literals(entry), *_of_address(given["url"]))
-    return frozenset(each for each in said if len(each) >= SHORTEST_SECRET)
+    whole = (*literals(entry), *_of_address(given["url"]))
+    return frozenset(
+        (*repeatable(texts), *(each for each in whole if len(each) >= SHORTEST_SECRET))
+    )
 
 
 def _of_address(url: str) -> Iterator[str]:

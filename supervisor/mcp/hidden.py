@@ -5,7 +5,7 @@ person wrote into the file by hand works all the same, but no answer repeats it.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -133,6 +133,12 @@ def literals(entry: ServerEntry) -> Iterator[str]:
             yield from (word for word in plain.split() if len(word) >= SHORTEST_SECRET)
     for text in (*entry.args, entry.url or "", entry.command or ""):
         yield from _SECRET_VALUE.findall(text)
+
+
+def repeatable(texts: Iterable[str]) -> Iterator[str]:
+    """What a server that is given these texts might repeat: each, and each of its words."""
+    for text in texts:
+        yield from (each for each in (text, *text.split()) if len(each) >= SHORTEST_SECRET)
 
 
 def _shown_arg(arg: str, before: str) -> str:

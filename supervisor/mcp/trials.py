@@ -10,7 +10,7 @@ from typing import Any, Final
 from supervisor.events.redact import Redactor
 from supervisor.mcp.called import HttpServer, SseServer, called
 from supervisor.mcp.dialogue import Introduced, ServerFailed, Tool, introduced
-from supervisor.mcp.hidden import SHORTEST_SECRET
+from supervisor.mcp.hidden import repeatable
 from supervisor.mcp.patience import SECONDS
 from supervisor.mcp.started import Bench, StartedServer, started
 
@@ -69,9 +69,7 @@ class Trials:
 
 def _values(given: Mapping[str, Any]) -> list[str]:
     """What the server is given and might repeat."""
-    texts = [*given.get("env", {}).values(), *given.get("headers", {}).values()]
-    words = [word for text in texts for word in (text, *text.split())]
-    return [each for each in words if len(each) >= SHORTEST_SECRET]
+    return list(repeatable([*given.get("env", {}).values(), *given.get("headers", {}).values()]))
 
 
 def _redacted(found: Introduced, redactor: Redactor) -> Introduced:
