@@ -38,6 +38,7 @@ class Turn:
     events: dict[str, float] = field(default_factory=dict)
     """When the first event of each type came."""
     last: dict[str, Any] = field(default_factory=dict)
+    isolation: dict[str, Any] = field(default_factory=dict)
 
     @property
     def done(self) -> float:
@@ -68,9 +69,21 @@ class Supervisor:
                     turn.events.setdefault(kind, time.monotonic())
                 elif line.startswith(b"data: ") and kind in {"done", "error", "aborted"}:
                     turn.last.update(json.loads(line[6:]))
+                elif line.startswith(b"data: ") and kind == "isolation":
+                    turn.isolation.update(json.loads(line[6:]))
         if "done" not in turn.events:
             raise RuntimeError(f"the turn ended otherwise: {turn.last}")
         return turn
+
+    async def until_all_wait(self) -> None:
+        """Wait until no sandbox is at work: those that are there wait for a message."""
+        while True:
+            async with self.client.get(f"{self.url}/api/containers") as answer:
+                answer.raise_for_status()
+                found = (await answer.json())["containers"]
+            if all(each["waiting"] and each["state"] == "running" for each in found):
+                return
+            await asyncio.sleep(0.05)
 
     def marks(self, begin: float) -> list[Mark]:
         """The steps since then."""

@@ -31,6 +31,10 @@ class Model:
         """When the session's first request came."""
         return self.requests[session][0]
 
+    def first_after(self, session: str, moment: float) -> float:
+        """When the session's first request since then came."""
+        return next(each for each in self.requests[session] if each >= moment)
+
 
 @asynccontextmanager
 async def recording_model(folder: Path) -> AsyncIterator[Model]:

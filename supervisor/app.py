@@ -59,7 +59,8 @@ from supervisor.runtimes.container.engine_paths import (
     find_engine_paths,
     try_engine_paths,
 )
-from supervisor.runtimes.container.runtime import ContainerRuntime, Sandboxes
+from supervisor.runtimes.container.runtime import ContainerRuntime, Waiting
+from supervisor.runtimes.container.sandbox import Sandboxes, SandboxMaker
 from supervisor.runtimes.container.spec import Limits
 from supervisor.runtimes.container.vault_view import VaultViews
 from supervisor.runtimes.contract import Runtime
@@ -70,6 +71,7 @@ from supervisor.runtimes.local.environment import passed_on
 from supervisor.runtimes.local.leftovers import end_leftovers, marks
 from supervisor.runtimes.local.runtime import LocalRuntime, LocalTerms
 from supervisor.runtimes.visible import VisibleFile
+from supervisor.runtimes.waiting import WaitingRoom
 from supervisor.search.opened import open_search
 from supervisor.sessions.conversations import Conversations
 from supervisor.sessions.house import GateTerms, House, Stores, TurnGate
@@ -106,10 +108,11 @@ class _Machinery:
     views: VaultViews
     lanes: Lanes
     bench: Bench
+    room: WaitingRoom[Waiting]
 
     def living(self) -> set[TurnId]:
-        """What processes may be marked with that nobody is to end."""
-        return self.lanes.living_turns() | self.bench.living
+        """What processes, containers and folders may be marked with that nobody is to end."""
+        return self.lanes.living_turns() | self.bench.living | self.room.ids
 
 
 @asynccontextmanager
@@ -180,13 +183,15 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             views=VaultViews(places.data / "vault-view"),
             lanes=(lanes := Lanes()),
             bench=_bench(settings, places, lanes),
+            room=WaitingRoom(settings.waiting_sandboxes, settings.waiting_seconds),
         )
         sweeper = Sweeper(
             machinery.engine,
             machinery.views,
-            machinery.lanes,
+            machinery.living,
             places.instance,
             places.turns,
+            waiting=lambda: machinery.room.waiting,
             record=record,
         )
         engine_paths = await _engine_paths(settings, machinery)
@@ -194,6 +199,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             sweeper.sweep_all(), _warn_without_sandbox(machinery.engine, settings.runner_image)
         )
         await asyncio.to_thread(machinery.views.prune)
+        await stack.enter_async_context(machinery.room)
         board = Board()
         webhook = await stack.enter_async_context(
             telling(receiver, board, SystemClock(), lambda: log.redactor.apply)
@@ -449,11 +455,11 @@ def _runtimes(
         on_engine=engine_paths,
     )
     container = ContainerRuntime(
-        sandboxes=sandboxes,
-        engine=machinery.engine,
-        views=machinery.views,
+        maker=SandboxMaker(
+            sandboxes, engine=machinery.engine, views=machinery.views, clock=SystemClock()
+        ),
         gateway=machinery.gateway,
-        clock=SystemClock(),
+        room=machinery.room,
     )
     return {
         TrustLevel.FULL: local,

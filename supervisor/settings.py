@@ -96,6 +96,12 @@ class Settings(BaseSettings):
     sandbox_cpus: float = Field(2.0, gt=0, validation_alias=_named("sandbox_cpus"))
     sandbox_tmp_mb: int = Field(256, ge=16, validation_alias=_named("sandbox_tmp_mb"))
     sandbox_home_mb: int = Field(256, ge=16, validation_alias=_named("sandbox_home_mb"))
+    waiting_sandboxes: int = Field(0, ge=0, le=16, validation_alias=_named("waiting_sandboxes"))
+    """How many may be ready for their sessions' next messages, made before those come."""
+    waiting_seconds: float = Field(
+        600.0, ge=1, le=86_400, validation_alias=_named("waiting_seconds")
+    )
+    """How long each of them waits at most."""
     sandbox_count: int = Field(64, ge=1, le=1000, validation_alias=_named("sandbox_count"))
     """How many sandboxes the engine filter lets be there at once."""
     sandbox_file_mb: int = Field(256, ge=1, validation_alias=_named("sandbox_file_mb"))

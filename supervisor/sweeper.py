@@ -5,11 +5,12 @@ Beside the composition root: what is swept was made by parts that don't know eac
 
 import asyncio
 import logging
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from pathlib import Path
 
 from supervisor.errors import ConfigurationError, TurnFailed
-from supervisor.ids import InstanceId
+from supervisor.ids import InstanceId, TurnId
 from supervisor.observability.health import Leftovers, Sandbox
 from supervisor.observability.metrics import METRICS
 from supervisor.observability.recording import Append
@@ -19,34 +20,38 @@ from supervisor.runtimes.container.spec import LABEL_SESSION, LABEL_TURN
 from supervisor.runtimes.container.vault_view import VaultViews
 from supervisor.runtimes.local.leftovers import count_marked, end_leftovers
 from supervisor.runtimes.turn_folder import remove_leftover_turns
-from supervisor.sessions.lane import Lanes
 
 logger = logging.getLogger(__name__)
 
 
 class Sweeper:
-    """Removes and counts what is ours. Never raises: what stays is found the next time."""
+    """Removes and counts what is ours. Never raises: what stays is found the next time.
+
+    `living` are the marks of what is in use, `waiting` those of them that wait for a message.
+    """
 
     def __init__(  # noqa: PLR0913 - all that may be left over, and who is told
         self,
         engine: Engine,
         views: VaultViews,
-        lanes: Lanes,
+        living: Callable[[], Collection[TurnId]],
         instance: InstanceId,
         turns: Path,
         *,
+        waiting: Callable[[], Collection[TurnId]] = frozenset,
         record: Append | None = None,
     ) -> None:
         self._record = record
         self._engine = engine
         self._views = views
-        self._lanes = lanes
+        self._living = living
+        self._waiting = waiting
         self._instance = instance
         self._turns = turns
 
     async def sweep_all(self) -> None:
         """At the start: what a supervisor before us left, its processes included."""
-        ended = await asyncio.to_thread(end_leftovers, self._instance, self._lanes.living_turns)
+        ended = await asyncio.to_thread(end_leftovers, self._instance, self._living)
         if ended:
             logger.warning("ended %d left-over processes", ended)
         await self._tell("processes", ended)
@@ -55,7 +60,7 @@ class Sweeper:
     async def sweep_after_turn(self) -> None:
         """What no living turn uses; its processes a turn has ended itself."""
         try:
-            reaped = await reap_containers(self._engine, self._instance, self._lanes.living_turns)
+            reaped = await reap_containers(self._engine, self._instance, self._living)
         except TurnFailed as error:
             logger.info("containers were not looked at: %s", error.message)
         else:
@@ -79,9 +84,9 @@ class Sweeper:
                 logger.warning("%s", error.message)
 
     def _sweep_folders(self) -> int:
-        folders = remove_leftover_turns(self._turns, self._lanes.living_turns)
+        folders = remove_leftover_turns(self._turns, self._living)
         views = self._views.leftovers()
-        living = self._lanes.living_turns()
+        living = self._living()
         for name in views:
             if name not in living:
                 self._views.discard(name)
@@ -92,7 +97,7 @@ class Sweeper:
     async def sandboxes(self) -> tuple[Sandbox, ...]:
         """The containers of ours that exist now, the oldest first. Raises EngineUnreachable."""
         found = await self._engine.list_ours(self._instance)
-        living = self._lanes.living_turns()
+        living, waiting = self._living(), self._waiting()
         return tuple(
             Sandbox(
                 id=each.id,
@@ -102,13 +107,14 @@ class Sweeper:
                 state=each.state,
                 since=datetime.fromtimestamp(each.created, UTC) if each.created else None,
                 live=each.labels.get(LABEL_TURN) in living,
+                waiting=each.labels.get(LABEL_TURN) in waiting,
             )
             for each in sorted(found, key=lambda each: each.created)
         )
 
     async def counts(self) -> Leftovers:
         """What of ours exists now."""
-        living = self._lanes.living_turns()
+        living = self._living()
         try:
             containers = await self._engine.list_ours(self._instance)
         except TurnFailed:

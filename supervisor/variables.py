@@ -21,8 +21,8 @@ SETTINGS: Final = (
     "model", "api_key", "api_url", "embeddings_url", "embeddings_model", "embeddings_key",
     "engine_socket", "runner_image", "engine_path_map",
     "sandbox_memory_mb", "sandbox_pids", "sandbox_cpus", "sandbox_tmp_mb", "sandbox_home_mb",
-    "sandbox_file_mb", "sandbox_count", "turn_seconds", "approval_seconds", "question_seconds",
-    "shutdown_seconds",
+    "sandbox_file_mb", "sandbox_count", "waiting_sandboxes", "waiting_seconds",
+    "turn_seconds", "approval_seconds", "question_seconds", "shutdown_seconds",
     "mcp_variables", "webhook_url", "webhook_secret", "audit_file_mb", "audit_file_days",
     "audit_key_file", "traces_url", "log_format",
 )  # fmt: skip

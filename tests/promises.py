@@ -40,6 +40,7 @@ INVARIANTS: Final = (
             "security/test_inv_03_fresh_and_gone.py",
             "security/test_inv_03_nothing_left_behind.py",
             "security/test_inv_03_a_folder_without_end.py",
+            "security/test_inv_03_waiting_sandboxes.py",
             "integration/test_kill_nine.py",
         ),
     ),

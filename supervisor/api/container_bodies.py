@@ -6,7 +6,11 @@ from supervisor.api.bodies import View
 
 
 class ContainerView(View):
-    """One container; `live` is whether a turn that runs uses it. `state` is the engine's word."""
+    """One container, in use (`live`) or left over; `state` is the engine's word.
+
+    Of those in use, `waiting` ones are ready for their session's next message; `turnId` is a mark
+    of their own then, and stays so.
+    """
 
     id: str
     session_id: str | None
@@ -15,6 +19,7 @@ class ContainerView(View):
     state: str
     since: datetime | None
     live: bool
+    waiting: bool
 
 
 class ContainersView(View):

@@ -24,6 +24,7 @@ async def list_containers(supervisor: Supervisor) -> ContainersView:
                 state=each.state,
                 since=each.since,
                 live=each.live,
+                waiting=each.waiting,
             )
             for each in found
         ]

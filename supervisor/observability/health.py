@@ -42,7 +42,7 @@ class Leftovers:
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """A container of ours; `live` is whether a turn that runs uses it."""
+    """A container of ours; `live`: in use, or `waiting` for its session's next message."""
 
     id: str
     session_id: str | None
@@ -51,6 +51,7 @@ class Sandbox:
     state: str
     since: datetime | None
     live: bool
+    waiting: bool = False
 
 
 @dataclass(frozen=True, slots=True)

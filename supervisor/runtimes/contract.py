@@ -182,6 +182,14 @@ class Runtime(Protocol):
         """
         ...
 
+    def expect(self, plan: RunPlan) -> None:
+        """A turn like this one has ended well: the session's next may be got ready. Never waits."""
+        ...
+
+    def forget(self, session_id: SessionId) -> None:
+        """The session is gone, and what was got ready for it with it. Never waits."""
+        ...
+
 
 class Channel(Protocol):
     """Bytes to and from one CLI process, wherever it lives; between a cage and the transport."""

@@ -117,10 +117,15 @@ class ChannelTransport(Transport):
         self._wire = wire
         self._transcript = transcript
         self._translator = Translator(where_servers_run)
-        self._watch = OutputWatch(honeytokens) if honeytokens is not None else None
+        self._watch: OutputWatch | None = None
+        self.watch_for(honeytokens)
         self._ready = False
         self._writing = asyncio.Lock()
         self.said = SaidQueue()
+
+    def watch_for(self, honeytokens: Honeytokens | None) -> None:
+        """From now on these are looked for in what the process says."""
+        self._watch = OutputWatch(honeytokens) if honeytokens is not None else None
 
     async def connect(self) -> None:
         """The process runs already: its cage started it."""

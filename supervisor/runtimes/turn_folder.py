@@ -5,23 +5,33 @@ container is given (read-only), `config` and `scratch` are a local CLI's.
 """
 
 import asyncio
+import os
 import secrets
 import shutil
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from supervisor.errors import TurnFailed, VaultUnavailable
 from supervisor.gateway.door import Door, Gateway
 from supervisor.ids import TurnId
-from supervisor.runtimes.agent import prompt_text
+from supervisor.runtimes.command_line import prompt_text
 from supervisor.runtimes.contract import RunPlan
 from supervisor.storage.beneath import read_inside
 from supervisor.storage.clearing import clear_away
 from supervisor.trust.levels import TrustLevel
 
 _COPY_BYTES = 1024 * 1024
+
+MODEL_SOCKET: Final = "model.sock"
+PROMPT: Final = "prompt.txt"
+SERVERS: Final = "servers.json"
+"""What a turn's files are called, in its cage as well."""
+
+FileState = tuple[int, int, int, int, int]
+"""Device, inode, size in bytes, and when its content and it were last changed, in nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +44,8 @@ class TurnFolder:
     has_prompt: bool
     has_transcript: bool
     has_servers: bool = False
+    transcript_state: FileState | None = None
+    """What the transcript was like when it was copied."""
 
     @property
     def run(self) -> Path:
@@ -43,17 +55,17 @@ class TurnFolder:
     @property
     def model_socket(self) -> Path:
         """Where the gateway listens for this turn."""
-        return self.run / "model.sock"
+        return self.run / MODEL_SOCKET
 
     @property
     def prompt(self) -> Path:
         """The system prompt, or what is appended to the preset."""
-        return self.run / "prompt.txt"
+        return self.run / PROMPT
 
     @property
     def servers(self) -> Path:
         """Describes the MCP servers, with secrets in it: there only until the CLI has read it."""
-        return self.run / "servers.json"
+        return self.run / SERVERS
 
     @property
     def transcript(self) -> Path:
@@ -151,8 +163,23 @@ def _make(turns: Path, plan: RunPlan) -> TurnFolder:
     if plan.resume:
         source = read_inside(Path(plan.vault), plan.transcript)
         with source, folder.transcript.open("xb") as copy:
+            state = _state(os.fstat(source.fileno()))
             shutil.copyfileobj(source, copy, _COPY_BYTES)
+        folder = replace(folder, transcript_state=state)
     return folder
+
+
+def transcript_state(plan: RunPlan) -> FileState | None:
+    """What the plan's transcript is like now; None if it can't be opened. Blocks."""
+    try:
+        with read_inside(Path(plan.vault), plan.transcript) as source:
+            return _state(os.fstat(source.fileno()))
+    except OSError:
+        return None
+
+
+def _state(found: os.stat_result) -> FileState:
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _refused(error: OSError, turns: Path) -> TurnFailed:

@@ -185,6 +185,8 @@ class Conversations:
             await self._house.record("session", session_id, None, gone)
             await self._stores.sessions.delete_session(session_id)
             await self._log.forget(session_id)
+            for runtime in self._house.runtimes.values():
+                runtime.forget(session_id)
         finally:
             self._lanes.leave(lane)
         pointer = stored_pointer(session.transcript_path, session_id)

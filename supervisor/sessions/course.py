@@ -5,7 +5,7 @@ turn gets one ending and gives its lane back.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -67,6 +67,7 @@ class Course:
         lane.say = say
         lane.honeytokens = plan.run.honeytokens
         words: LastWords | None = None
+        then: Callable[[], None] = _nothing
         try:
             gate = self._gate(plan, runtime)
             stage = Stage(
@@ -88,7 +89,10 @@ class Course:
                 ending = await perform(plan, stage)
                 told.set_attribute("trustfloor.ending", type(ending).__name__)
             await self._killed(lane, ending)
-            session = await self._book(plan, heard, answered=isinstance(ending, RunResult))
+            answered = isinstance(ending, RunResult)
+            if answered:
+                then = partial(runtime.expect, plan.run)
+            session = await self._book(plan, heard, answered=answered)
             words = last_words(
                 plan,
                 ending,
@@ -104,7 +108,7 @@ class Course:
         finally:
             words = words or cut_off(plan.run.session_id, heard.partial_response)
             unsaid = () if heard.has_message else (plan.user_message(),)
-            await self._close(lane, words, unsaid, _used(heard))
+            await self._close(lane, words, unsaid, _used(heard), then)
             _note_end(plan, words, heard, timing.seconds)
             await self._house.sweep()
             self._house.ended(plan.run.session_id)
@@ -127,9 +131,17 @@ class Course:
             await self._house.record("kill", lane.session_id, lane.turn_id, body)
 
     async def _close(
-        self, lane: Lane, words: LastWords, unsaid: Sequence[Event], used: Used
+        self,
+        lane: Lane,
+        words: LastWords,
+        unsaid: Sequence[Event],
+        used: Used,
+        then: Callable[[], None],
     ) -> None:
-        """Store the ending, after what there was no cage to say before: the message itself."""
+        """Store the ending, after what there was no cage to say before: the message itself.
+
+        `then` comes once it is stored, while nothing else can begin in the session.
+        """
         # The terminal event first: a row that has ended without one would leave readers waiting.
         try:
             lane.is_ending = True
@@ -137,6 +149,7 @@ class Course:
             await self._stores.turns.end(lane.turn_id, words.state, words.error_code, used)
             ending = {"state": words.state, "error": words.error_code}
             await self._house.record("ending", lane.session_id, lane.turn_id, ending)
+            then()
         except Exception:
             # Whatever it is, it must not take other sessions' turns along.
             logger.exception("turn %s: its ending could not be stored", lane.turn_id)
@@ -173,6 +186,10 @@ class Course:
             await self._house.record("incident", run.session_id, run.turn_id, body)
         except ConfigurationError:
             logger.exception("turn %s: its incident could not be recorded", run.turn_id)
+
+
+def _nothing() -> None:
+    """Nothing is to be got ready."""
 
 
 def _used(heard: Heard) -> Used:

@@ -14,7 +14,7 @@ import pytest
 from aiohttp import web
 from pydantic import SecretStr
 
-from supervisor.runtimes import agent
+from supervisor.runtimes import command_line
 from supervisor.runtimes.container import runtime as container_runtime
 from supervisor.runtimes.local import runtime as local_runtime
 from supervisor.trust.levels import TrustLevel
@@ -131,7 +131,7 @@ async def test_no_search_from_inside_finds_the_key_and_none_from_outside(
         said = turn.results()[0]
         assert "FOUND []" in said, said
         assert "LOOKED 0" not in said
-        assert agent.PLACEHOLDER_KEY in said
+        assert command_line.PLACEHOLDER_KEY in said
         during = await asyncio.to_thread(holders, house)
         inspected = await asyncio.to_thread(_inspected, started.turn_id)
         await house.parts.conversations.abort(turn.session_id, "seen enough")
@@ -149,9 +149,9 @@ async def test_no_search_from_inside_finds_the_key_and_none_from_outside(
 async def test_control_with_the_key_in_the_clis_environment_the_same_search_finds_it(
     level: TrustLevel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = agent.environment
+    honest = command_line.environment
 
-    def leaky(places: agent.Places) -> dict[str, str]:
+    def leaky(places: command_line.Places) -> dict[str, str]:
         return {**honest(places), "LEAKED": f"x{KEY[:-1]}"}  # not whole: the redactor misses it
 
     for module in (local_runtime, container_runtime):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.gate.gate import Gate
-from supervisor.runtimes import agent
+from supervisor.runtimes import command_line
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.house import House, a_house, bash, calls, prompt, step
 
@@ -28,7 +28,7 @@ def fill(vault: Path) -> None:
 
 def persistent(monkeypatch: pytest.MonkeyPatch) -> None:
     """The agent program as it is by itself."""
-    made = agent.environment
+    made = command_line.environment
     monkeypatch.setattr(
         "supervisor.runtimes.local.runtime.environment",
         lambda places: {

@@ -1,69 +1,73 @@
 """`sandboxed`: a fresh hardened container for each message, destroyed after it.
 
-The steps, in order: turn folder and socket, empty view of the vault, create, verify, attach, start,
-receipt, hand over. The view is filled in a thread meanwhile, and complete before anything is handed
-over. Each step has its undoing on one stack, so whatever step fails, nothing is left.
+Made for the message, or, where waiting ones are asked for, for the session's next one ahead of it:
+then it waits with a CLI that has seen no message, serves one, and is destroyed like any other.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Collection
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from contextvars import Context, copy_context
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
-from typing import Final, TypeVar, cast
+from functools import partial
+from pathlib import PurePosixPath
+from typing import Any
 
-from supervisor.clock import Clock
-from supervisor.errors import (
-    EngineRefused,
-    EngineUnreachable,
-    IsolationRefused,
-)
 from supervisor.gateway.door import Gateway
-from supervisor.ids import InstanceId
-from supervisor.observability.metrics import METRICS
+from supervisor.ids import SessionId, TurnId
+from supervisor.observability.logs import log_context
 from supervisor.observability.traces import span
-from supervisor.runtimes.agent import AgentRun, Caged, Places, arguments, environment, open_agent
-from supervisor.runtimes.container import receipt as receipts
-from supervisor.runtimes.container.channel import ContainerChannel
-from supervisor.runtimes.container.engine import ContainerId, Engine
-from supervisor.runtimes.container.engine_paths import EnginePaths
-from supervisor.runtimes.container.spec import (
-    CLI,
-    ENVIRONMENT,
-    HOME,
-    TURN_FOLDER,
-    VAULT,
-    ContainerSpec,
-    Limits,
-    container_spec,
-)
+from supervisor.policy.call import Allow, Deny
+from supervisor.runtimes.agent import AgentRun, Connection, open_agent
+from supervisor.runtimes.command_line import Places, arguments, environment, prompt_text
+from supervisor.runtimes.container.sandbox import Sandbox, SandboxMaker
+from supervisor.runtimes.container.spec import CLI, ENVIRONMENT, HOME, TURN_FOLDER, VAULT
 from supervisor.runtimes.container.start_line import Resume, StartLine, encode
-from supervisor.runtimes.container.turn_view import TurnView
-from supervisor.runtimes.container.vault_view import VaultViews, ViewReport
-from supervisor.runtimes.container.verify import shortfalls
-from supervisor.runtimes.contract import Receipt, RunPlan, ToolGate
-from supervisor.runtimes.turn_folder import TurnFolder, door_for, turn_folder
+from supervisor.runtimes.contract import RunPlan, ToolGate
+from supervisor.runtimes.turn_folder import (
+    MODEL_SOCKET,
+    PROMPT,
+    SERVERS,
+    door_for,
+)
+from supervisor.runtimes.waiting import WaitingRoom
 
-_RECEIPT_SECONDS: Final = 10.0
-_REMOVAL_SECONDS: Final = 8.5
-A = TypeVar("A")
-B = TypeVar("B")
+
+class LateGate:
+    """Stands where a turn's gate will stand: until that is there, no call is allowed."""
+
+    def __init__(self) -> None:
+        self._gate: ToolGate | None = None
+        self._surroundings = Context()
+
+    def stands_for(self, gate: ToolGate) -> None:
+        """From now on this one decides, in the surroundings (log, traces) of whoever says so."""
+        self._gate, self._surroundings = gate, copy_context()
+
+    async def check(
+        self,
+        tool: str,
+        input: Mapping[str, Any],
+        tool_use_id: str,
+        agent: str | None,
+        cwd: str | None = None,
+    ) -> Allow | Deny:
+        """The turn's decision; a refusal while there is no turn. Never raises."""
+        if self._gate is None:
+            return Deny("no-turn", "no message has been given yet")
+        return await asyncio.create_task(
+            self._gate.check(tool, input, tool_use_id, agent, cwd),
+            context=self._surroundings.copy(),
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Sandboxes:
-    """What every sandbox of this supervisor is made with.
+class Waiting:
+    """A sandbox in which a CLI waits for the session's next message."""
 
-    `own_files` are the supervisor's own folders, hidden where they lie in the vault. `on_engine`
-    says where the engine's host has what is ours.
-    """
-
-    image: str
-    limits: Limits
-    instance: InstanceId
-    turns: Path
-    own_files: Collection[Path]
-    on_engine: EnginePaths
+    sandbox: Sandbox
+    connection: Connection
+    gate: LateGate
 
 
 class ContainerRuntime:
@@ -73,197 +77,101 @@ class ContainerRuntime:
     as_seen_home: str | None = HOME
 
     def __init__(
-        self,
-        *,
-        sandboxes: Sandboxes,
-        engine: Engine,
-        views: VaultViews,
-        gateway: Gateway,
-        clock: Clock,
+        self, *, maker: SandboxMaker, gateway: Gateway, room: WaitingRoom[Waiting]
     ) -> None:
-        self._sandboxes = sandboxes
-        self._engine = engine
-        self._views = views
+        self._maker = maker
         self._gateway = gateway
-        self._clock = clock
+        self._room = room
 
     @asynccontextmanager
     async def open(self, plan: RunPlan, gate: ToolGate) -> AsyncIterator[AgentRun]:
         """Make a sandbox, measure it, start a CLI in it; leaving the block removes all of it."""
         with span("container", turn=plan.turn_id):
-            async with self._opened(plan, gate) as run:
-                yield run
+            async with AsyncExitStack() as stack:
+                run = await self._from_room(stack, plan, gate)
+                yield await self._made(stack, plan, gate) if run is None else run
+
+    def expect(self, plan: RunPlan) -> None:
+        """Make a sandbox ready for another message like this plan's, if any are to wait."""
+        next_plan = replace(plan, resume=True, honeytokens=None)
+        fit = _fit(next_plan)
+        if fit is not None:
+            self._room.expect(plan.session_id, fit, partial(self._ahead, next_plan))
+
+    def forget(self, session_id: SessionId) -> None:
+        """Let go what waits for that session."""
+        self._room.forget(session_id)
+
+    async def _made(self, stack: AsyncExitStack, plan: RunPlan, gate: ToolGate) -> AgentRun:
+        sandbox = await stack.enter_async_context(self._maker.open(plan))
+        door = await stack.enter_async_context(door_for(self._gateway, plan, sandbox.folder))
+        return AgentRun(await _connected(stack, sandbox, plan, gate), sandbox.receipt, door)
 
     @asynccontextmanager
-    async def _opened(self, plan: RunPlan, gate: ToolGate) -> AsyncIterator[AgentRun]:
+    async def _ahead(self, plan: RunPlan, turn: TurnId) -> AsyncIterator[Waiting]:
+        """A sandbox under that id, with a CLI in it that nobody speaks to yet."""
+        gate = LateGate()
         async with AsyncExitStack() as stack:
-            folder, image = await together(
-                stack.enter_async_context(turn_folder(self._sandboxes.turns, plan)),
-                self._engine.image_id(self._sandboxes.image),
-            )
-            door = await stack.enter_async_context(door_for(self._gateway, plan, folder))
-            view = await stack.enter_async_context(self._view(plan))
-            spec = self._spec(plan, folder, view.folder, image)
-            container = await stack.enter_async_context(self._container(spec, view))
-            channel, inspected = await together(
-                self._attached(stack, container, spec.limits), self._verified(spec, container)
-            )
-            # The view is filled while the engine starts the container; the CLI waits for both.
-            receipt, report = await together(
-                self._started(channel, spec, inspected, container, folder.nonce),
-                view.complete(plan.cwd),
-            )
-            receipt = replace(receipt, measured={**receipt.measured, "view": _view_facts(report)})
-            if receipt.shortfalls:
-                raise _refusal(receipt, receipt.shortfalls)
-            places = _places(plan, folder)
-            await channel.write(encode(_start_line(plan, places)))
-            run = await stack.enter_async_context(
-                open_agent(plan, Caged(places, channel, receipt, door), gate)
-            )
-            await asyncio.to_thread(folder.forget_servers)
-            yield run
+            stack.enter_context(log_context(session_id=plan.session_id, turn_id=turn))
+            sandbox = await stack.enter_async_context(self._maker.open(replace(plan, turn_id=turn)))
+            yield Waiting(sandbox, await _connected(stack, sandbox, plan, gate), gate)
 
-    @asynccontextmanager
-    async def _view(self, plan: RunPlan) -> AsyncIterator[TurnView]:
-        # Made here, at once and not in a thread: what is made is also undone.
-        view = TurnView(self._views, plan.turn_id, self._views.reserve(plan.turn_id))
-        try:
-            view.begin(plan, self._sandboxes.own_files)
-            yield view
-        finally:
-            await view.discard()
-
-    def _spec(self, plan: RunPlan, folder: TurnFolder, view: Path, image: str) -> ContainerSpec:
-        return container_spec(
-            image=image,
-            instance=self._sandboxes.instance,
-            session=plan.session_id,
-            turn=plan.turn_id,
-            started=self._clock.now(),
-            vault_view=self._sandboxes.on_engine(view),
-            turn_folder=self._sandboxes.on_engine(folder.run),
-            limits=self._sandboxes.limits,
-            engine_root=self._sandboxes.on_engine.root,
-        )
-
-    @asynccontextmanager
-    async def _container(self, spec: ContainerSpec, view: TurnView) -> AsyncIterator[ContainerId]:
-        # A create that is cancelled may still have happened; by its task it is found and removed.
-        creating = asyncio.ensure_future(self._engine.create(spec))
-        try:
-            container = await asyncio.shield(creating)
-            with METRICS.containers.track_inprogress():
-                yield container
-        finally:
-            await asyncio.wait({creating})
-            if not creating.cancelled() and creating.exception() is None:
-                # Side by side: the engine is waited for, the view is our own work.
-                await together(self._remove(creating.result()), view.discard())
-
-    async def _remove(self, container: ContainerId) -> None:
-        try:
-            async with asyncio.timeout(_REMOVAL_SECONDS):
-                await self._engine.remove(container)
-        except (EngineUnreachable, EngineRefused, TimeoutError):
-            # The engine is away: the reaper knows the container by its labels when it is back.
-            return
-
-    async def _attached(
-        self, stack: AsyncExitStack, container: ContainerId, limits: Limits
-    ) -> ContainerChannel:
-        stream = await self._engine.attach(container)
-        channel = ContainerChannel(stream, self._engine, container, limits)
-        return await stack.enter_async_context(channel)
-
-    async def _verified(self, spec: ContainerSpec, container: ContainerId) -> dict[str, object]:
-        inspected = await self._engine.inspect(container)
-        if inspected is None:
-            raise EngineRefused(
-                "the container was removed before it started", remedy="send the message again"
-            )
-        weak = shortfalls(spec, inspected)
-        if weak:
-            raise _refusal(receipts.receipt_of({}, inspected, spec, ""), weak)
-        return inspected
-
-    async def _started(
-        self,
-        channel: ContainerChannel,
-        spec: ContainerSpec,
-        inspected: dict[str, object],
-        container: ContainerId,
-        nonce: str,
-    ) -> Receipt:
-        await self._engine.start(container)
-        return await self._receipt(channel, spec, inspected, nonce)
-
-    async def _receipt(
-        self,
-        channel: ContainerChannel,
-        spec: ContainerSpec,
-        inspected: dict[str, object],
-        nonce: str,
-    ) -> Receipt:
-        try:
-            async with asyncio.timeout(_RECEIPT_SECONDS):
-                line = await channel.first_line(receipts.MAX_LINE_BYTES)
-        except TimeoutError:
-            line = None
-        measured = receipts.parse(line) if line is not None else None
-        if measured is None:
-            cause = await channel.cause_of_death()
-            if cause is not None:
-                raise cause
-            measured = {}
-        return receipts.receipt_of(measured, inspected, spec, nonce)
+    async def _from_room(
+        self, stack: AsyncExitStack, plan: RunPlan, gate: ToolGate
+    ) -> AgentRun | None:
+        """The run in a sandbox that waited for just this; None: there is none that is good."""
+        held = await self._room.take(plan.session_id, _fit(plan))
+        if held is None:
+            return None
+        async with AsyncExitStack() as own:
+            own.push_async_callback(held.end)
+            sandbox, connection = held.value.sandbox, held.value.connection
+            door = await own.enter_async_context(door_for(self._gateway, plan, sandbox.folder))
+            receipt = await self._maker.renewed(sandbox, plan)
+            if receipt is None:
+                return None
+            connection.transport.watch_for(plan.honeytokens)
+            held.value.gate.stands_for(gate)
+            stack.push_async_exit(own.pop_all())
+            return AgentRun(connection, receipt, door)
 
 
-async def together(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
-    """Both outcomes, waited for side by side; raises the first's error before the second's.
+async def _connected(
+    stack: AsyncExitStack, sandbox: Sandbox, plan: RunPlan, gate: ToolGate
+) -> Connection:
+    """The CLI, started in the sandbox; it ends with the stack."""
+    places = _places(plan)
+    await sandbox.channel.write(encode(_start_line(plan, places)))
+    connection = await stack.enter_async_context(open_agent(plan, places, sandbox.channel, gate))
+    await asyncio.to_thread(sandbox.folder.forget_servers)
+    return connection
 
-    Neither is left alone: both have ended when this returns or raises.
+
+def _fit(plan: RunPlan) -> tuple[object, ...] | None:
+    """What a CLI is started with for this plan, all of it; None: it can't be started ahead.
+
+    MCP servers can't: what describes them holds secrets, and those that the supervisor calls belong
+    to one turn.
     """
-    outcomes = await asyncio.gather(first, second, return_exceptions=True)
-    for outcome in outcomes:
-        if isinstance(outcome, BaseException):
-            raise outcome
-    return cast("tuple[A, B]", tuple(outcomes))
+    if plan.servers is not None or plan.far is not None:
+        return None
+    start_line = encode(_start_line(plan, _places(plan)))
+    return start_line, prompt_text(plan), plan.vault, plan.transcript, plan.level
 
 
-def _refusal(receipt: Receipt, weak: tuple[str, ...]) -> IsolationRefused:
-    return IsolationRefused(
-        f"the sandbox is weaker than it must be: {'; '.join(weak)}",
-        where="isolation receipt",
-        remedy="run: trustfloor doctor; if the runner image is an old one, run scripts/images",
-        receipt=receipt,
-    )
-
-
-def _view_facts(report: ViewReport) -> dict[str, object]:
-    return {
-        "files": report.files,
-        "directories": report.directories,
-        "symlinks": report.symlinks,
-        "hidden": report.hidden,
-        "decoys": report.decoys,
-        "omitted": dict(report.omitted),
-    }
-
-
-def _places(plan: RunPlan, folder: TurnFolder) -> Places:
+def _places(plan: RunPlan) -> Places:
     run = PurePosixPath(TURN_FOLDER)
     places = Places(
         cli=CLI,
         cwd=PurePosixPath(VAULT) / plan.cwd,
         config=PurePosixPath(HOME) / ".claude",
         scratch=PurePosixPath("/tmp"),  # noqa: S108  (the container's own)
-        model_socket=run / folder.model_socket.name,
-        prompt_file=run / folder.prompt.name if folder.has_prompt else None,
+        model_socket=run / MODEL_SOCKET,
+        prompt_file=run / PROMPT if prompt_text(plan) is not None else None,
         transcript=None,
-        servers_file=run / folder.servers.name if folder.has_servers else None,
+        servers_file=run / SERVERS if plan.servers is not None else None,
     )
-    return places.resuming(places.resumed(plan)) if folder.has_transcript else places
+    return places.resuming(places.resumed(plan)) if plan.resume else places
 
 
 def _start_line(plan: RunPlan, places: Places) -> StartLine:

@@ -1,5 +1,7 @@
 """A turn's view of the vault: its folder from the start, and the filling of it in a thread.
 
+One that was made ahead of its turn is filled anew when that begins, with the vault as it is then.
+
 Between `runtime.py`, which mounts the folder while it is still being filled, and `vault_view.py`.
 """
 
@@ -14,9 +16,11 @@ from supervisor.policy.deny_list import DenyList
 from supervisor.runtimes.container.vault_view import VaultViews, ViewReport
 from supervisor.runtimes.contract import RunPlan
 
+_ROOT = PurePosixPath(".")
+
 
 class TurnView:
-    """The view in `folder`, which was reserved for it; `begin` once, `discard` at the end."""
+    """The view in `folder`, which was reserved for it; `begin` first, `discard` at the end."""
 
     def __init__(self, views: VaultViews, turn: TurnId, folder: Path) -> None:
         self.folder = folder
@@ -27,18 +31,24 @@ class TurnView:
         self._deny_list = DenyList(())
         self._discarded = False
 
-    def begin(self, plan: RunPlan, own_files: Collection[Path]) -> None:
-        """Start to fill it with the vault as it is now."""
+    def begin(
+        self, plan: RunPlan, own_files: Collection[Path], kept: PurePosixPath = _ROOT
+    ) -> None:
+        """Start to fill it with the vault as it is now; what it held goes, but the way to `kept`.
+
+        Again only once it is complete.
+        """
         self._deny_list = plan.deny_list
         self._filling = asyncio.ensure_future(
             asyncio.to_thread(
                 self._views.fill,
                 Path(plan.vault),
-                plan.turn_id,
+                self._turn,
                 plan.deny_list,
                 own_files,
                 self._stop,
                 honeytokens=plan.honeytokens,
+                kept=kept,
             )
         )
 

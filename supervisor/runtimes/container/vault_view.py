@@ -14,13 +14,14 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from supervisor.errors import VaultUnavailable
 from supervisor.policy.deny_list import DenyList
 from supervisor.runtimes.container.view_fill import FOLDER_MODE, Filling
 from supervisor.runtimes.container.view_scan import Scan, Scanner
 from supervisor.runtimes.container.view_store import ObjectStore
+from supervisor.runtimes.container.view_tree import Folder
 from supervisor.runtimes.honeytokens import Honeytokens
 from supervisor.runtimes.quiet_open import OWNER_MAY_ENTER, open_quietly
 from supervisor.runtimes.visible import VisibleFile
@@ -30,6 +31,7 @@ WEEK_SECONDS = 7 * 24 * 3600.0
 
 _VIEW_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z")
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+_ROOT = PurePosixPath(".")
 _NO_DESCRIPTORS = frozenset({errno.EMFILE, errno.ENFILE})
 
 
@@ -134,13 +136,20 @@ class VaultViews:
         stop: threading.Event | None = None,
         *,
         honeytokens: Honeytokens | None = None,
+        kept: PurePosixPath = _ROOT,
     ) -> ViewReport:
-        """Fill the folder that was reserved for the view; otherwise as `build`."""
+        """Fill the folder that was reserved for the view, for the first time or anew.
+
+        What it holds is removed, but for the folders on the way to `kept`, where somebody may
+        stand: if they aren't folders of the vault any more, VaultUnavailable. Otherwise as `build`.
+        """
         target = self._path(name)
         try:
             with _opened_vault(vault) as vault_fd:
                 scan = self._scan(vault, vault_fd, deny_list, own_files, stop)
-                return self._fill_or_make_room(vault_fd, scan, target, honeytokens, stop)
+                _require_way(kept, scan, target)
+                work = _Work(vault_fd, scan, target, honeytokens, stop, kept.parts)
+                return self._fill_or_make_room(work)
         except OSError as error:
             self.discard(name)
             raise self._explained(error) from error
@@ -189,26 +198,19 @@ class VaultViews:
         home = self._owner_home(os.fstat(vault_fd).st_uid)
         return scanner.scan(own_files, self._store, home, str(vault.absolute()))
 
-    def _fill_or_make_room(
-        self,
-        vault_fd: int,
-        scan: Scan,
-        target: Path,
-        honeytokens: Honeytokens | None,
-        stop: threading.Event | None,
-    ) -> ViewReport:
+    def _fill_or_make_room(self, work: "_Work") -> ViewReport:
         try:
-            return self._fill(vault_fd, scan, target, honeytokens, stop)
+            return self._fill(work)
         except OSError as error:
             if error.errno not in _NO_ROOM:
                 raise
         self._objects.prune(all_unused=True)
         try:
-            return self._fill(vault_fd, scan, target, honeytokens, stop)
+            return self._fill(work)
         except OSError as error:
             if error.errno not in _NO_ROOM:
                 raise
-            needed = self._objects.bytes_missing(scan.root)
+            needed = self._objects.bytes_missing(work.scan.root)
             free = shutil.disk_usage(self._store).free
             raise VaultUnavailable(
                 f"No room for the view of the vault: it needs up to {_megabytes(needed)}, "
@@ -217,26 +219,22 @@ class VaultViews:
                 remedy="free some space there, or move the data folder to a larger disk",
             ) from error
 
-    def _fill(
-        self,
-        vault_fd: int,
-        scan: Scan,
-        target: Path,
-        honeytokens: Honeytokens | None,
-        stop: threading.Event | None,
-    ) -> ViewReport:
+    def _fill(self, work: "_Work") -> ViewReport:
+        scan = work.scan
+        _empty(work.target, work.kept)
         filling = Filling(
-            vault_fd,
+            work.vault_fd,
             scan,
             self._objects,
             max_file_bytes=self._max_file_bytes,
-            honeytokens=honeytokens,
-            stop=stop,
+            honeytokens=work.honeytokens,
+            stop=work.stop,
+            there=work.kept,
         )
         try:
-            filling.into(target)
+            filling.into(work.target)
         except BaseException:
-            _empty(target)
+            _empty(work.target, work.kept)
             raise
         return ViewReport(
             files=filling.files,
@@ -278,10 +276,38 @@ class VaultViews:
         return self._views / name
 
 
-def _empty(folder: Path) -> None:
-    """Remove what is in it. The folder itself stays: it may be mounted."""
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """One filling of a view; `kept` are the names of the folders that stay, from the top."""
+
+    vault_fd: int
+    scan: Scan
+    target: Path
+    honeytokens: Honeytokens | None
+    stop: threading.Event | None
+    kept: tuple[str, ...]
+
+
+def _require_way(kept: PurePosixPath, scan: Scan, target: Path) -> None:
+    """Every folder on that way is one in the vault as it is now, and in the view there is."""
+    here: Folder | None = scan.root
+    for part in kept.parts:
+        target = target / part
+        here = here.folders.get(part) if here is not None else None
+        if here is None or target.is_symlink() or not target.is_dir():
+            raise VaultUnavailable(
+                "A folder that somebody stands in isn't in the vault any more.",
+                where=str(kept),
+                remedy="send the message again",
+            )
+
+
+def _empty(folder: Path, kept: tuple[str, ...] = ()) -> None:
+    """Remove what is in it, but for the kept way. The folder itself stays: it may be mounted."""
     for entry in os.scandir(folder):
-        if entry.is_dir(follow_symlinks=False):
+        if kept and entry.name == kept[0]:
+            _empty(folder / entry.name, kept[1:])
+        elif entry.is_dir(follow_symlinks=False):
             shutil.rmtree(entry)
         else:
             os.unlink(entry)  # noqa: PTH108

@@ -5,13 +5,14 @@ so does any host option that is set and not known here: a newer engine's new doo
 until somebody has looked at it.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from supervisor.runtimes.container import spec as cage
 from supervisor.runtimes.container.spec import ContainerSpec
 
+_STATE: Final = "State.Status"
 MASKED_PATHS: Final = frozenset({"/proc/kcore", "/proc/keys", "/proc/timer_list", "/sys/firmware"})
 READ_ONLY_PATHS: Final = frozenset(
     {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"}
@@ -31,13 +32,22 @@ class Check:
     may_be_absent: bool = False
 
 
-def shortfalls(spec: ContainerSpec, inspected: Mapping[str, Any]) -> tuple[str, ...]:
-    """What the created container lacks, in words that name the fact; empty: nothing."""
-    return (*_unmet(spec, inspected), *_unknown_host_options(inspected))
+def shortfalls(
+    spec: ContainerSpec, inspected: Mapping[str, Any], state: str = "created"
+) -> tuple[str, ...]:
+    """What the container lacks, in words that name the fact; empty: nothing.
+
+    `state` is the one it has to be in, as the engine calls it.
+    """
+    wanted = Check(_STATE, state, _exactly(state))
+    checks = (wanted if each.path == _STATE else each for each in CHECKS)
+    return (*_unmet(checks, spec, inspected), *_unknown_host_options(inspected))
 
 
-def _unmet(spec: ContainerSpec, inspected: Mapping[str, Any]) -> Iterator[str]:
-    for check in CHECKS:
+def _unmet(
+    checks: Iterable[Check], spec: ContainerSpec, inspected: Mapping[str, Any]
+) -> Iterator[str]:
+    for check in checks:
         found, value = _look_up(inspected, check.path)
         if not found:
             if not check.may_be_absent:
@@ -145,7 +155,7 @@ def _covers(wanted: frozenset[str]) -> Callable[[ContainerSpec, Any], bool]:
 CHECKS: Final = (
     # Who it is, and of what
     Check("Image", "the image asked for", _asked(lambda spec: spec.image)),
-    Check("State.Status", "created", _exactly("created")),
+    Check(_STATE, "created", _exactly("created")),
     Check("Config.User", cage.AGENT_USER, _exactly(cage.AGENT_USER)),
     Check("Config.Entrypoint", "the entry program", _exactly(list(cage.ENTRYPOINT))),
     Check("Config.Cmd", "nothing", _nothing),

@@ -45,7 +45,9 @@ class Filling:
         max_file_bytes: int,
         honeytokens: Honeytokens | None = None,
         stop: threading.Event | None = None,
+        there: tuple[str, ...] = (),
     ) -> None:
+        self._there = there
         self._honeytokens = honeytokens
         self._vault_fd = vault_fd
         self._scan = scan
@@ -58,7 +60,10 @@ class Filling:
         self.omitted: Counter[str] = Counter()
 
     def into(self, target: Path) -> None:
-        """Make the tree at `target`, absent or an empty folder. Raises OSError on a shortage."""
+        """Make the tree at `target`, absent or an empty folder. Raises OSError on a shortage.
+
+        Of the folders, those on the way that `there` names are there already.
+        """
         target.mkdir(mode=0o700, exist_ok=True)
         with opened_folder(self._objects.folder) as self._objects_fd, opened_folder(target) as fd:
             self._fill(self._scan.root, fd)
@@ -94,7 +99,8 @@ class Filling:
         self._put_decoys(folder, view_fd)  # where there are too many, the upper ones come first
         for name, child in folder.folders.items():
             with self._counting_trouble():
-                os.mkdir(name, 0o700, dir_fd=view_fd)
+                if child.parts != self._there[: len(child.parts)]:
+                    os.mkdir(name, 0o700, dir_fd=view_fd)
                 self.directories += 1
                 with opened_folder(name, view_fd) as child_fd:
                     self._fill(child, child_fd)

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from supervisor.gateway.door import Gateway
-from supervisor.ids import InstanceId, TurnId
-from supervisor.runtimes.agent import AgentRun, Caged, Places, arguments, environment, open_agent
+from supervisor.ids import InstanceId, SessionId, TurnId
+from supervisor.runtimes.agent import AgentRun, open_agent
+from supervisor.runtimes.command_line import Places, arguments, environment
 from supervisor.runtimes.contract import Channel, Receipt, RunPlan, ToolGate
 from supervisor.runtimes.local.availability import vault_cage_available
 from supervisor.runtimes.local.cage import CageOrder, Confines, open_cage
@@ -64,11 +65,15 @@ class LocalRuntime:
             # Tools may have left the process group; the mark in their environment finds them.
             stack.push_async_callback(asyncio.to_thread, self._end_leftovers, plan.turn_id)
             channel, receipt = await self._started(stack, plan, folder, places)
-            run = await stack.enter_async_context(
-                open_agent(plan, Caged(places, channel, receipt, door), gate)
-            )
+            connection = await stack.enter_async_context(open_agent(plan, places, channel, gate))
             await asyncio.to_thread(folder.forget_servers)
-            yield run
+            yield AgentRun(connection, receipt, door)
+
+    def expect(self, plan: RunPlan) -> None:
+        """Nothing is got ready: a process is soon started."""
+
+    def forget(self, session_id: SessionId) -> None:
+        """Nothing is kept ready."""
 
     async def _started(
         self, stack: AsyncExitStack, plan: RunPlan, folder: TurnFolder, places: Places

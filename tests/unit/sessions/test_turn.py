@@ -10,6 +10,7 @@ import pytest
 
 from supervisor.errors import EngineUnreachable, IsolationRefused, ModelFailed, TurnTimedOut
 from supervisor.events.schema import Event, RuntimeEvent, Spending, TextEvent
+from supervisor.ids import SessionId
 from supervisor.policy.call import Allow, Deny
 from supervisor.runtimes.contract import Receipt, RunPlan, RunResult, ToolGate
 from supervisor.sessions.turn import Heard, Stage, Stop, Stopped, perform
@@ -88,6 +89,12 @@ class ScriptedRuntime:
             if self.clearing is not None:
                 await self.clearing()
             self.log.append("cleared")
+
+    def expect(self, plan: RunPlan) -> None:
+        raise AssertionError("a turn that is performed expects no other", plan)
+
+    def forget(self, session_id: SessionId) -> None:
+        raise AssertionError("a turn that is performed forgets none", session_id)
 
 
 @dataclass

@@ -17,7 +17,7 @@ export async function show({ place, signal, title }) {
     if (list.contains(document.activeElement) && document.activeElement.tagName === "A") return;
     fill(list, told.containers.length === 0 ? nothing("No containers exist now.", h("p", {}, "Each sandboxed message gets one of its own, which is gone when its turn is over.")) : table("Containers", [
       ["Container", (each) => h("code", {}, visible(each.id.slice(0, 12)))],
-      ["Use", (each) => (each.live ? chip("in use by a turn", "good") : chip("left over", "wait"))],
+      ["Use", (each) => (each.waiting ? chip("waits for a message") : each.live ? chip("in use by a turn", "good") : chip("left over", "wait"))],
       ["State", (each) => visible(each.state)],
       ["Session", (each) => (each.sessionId ? h("a", { href: `#/session/${part(each.sessionId)}` }, h("code", {}, visible(each.sessionId.slice(0, 8)))) : "–")],
       ["Since", (each) => moment(each.since)],

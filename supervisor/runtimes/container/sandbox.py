@@ -1,0 +1,259 @@
+"""Makes one sandbox and measures it: a container that waits for its start line, nothing in it yet.
+
+The steps, in order: turn folder, empty view of the vault, create, verify, attach, start, receipt.
+The view is filled in a thread meanwhile, and complete before a sandbox is handed out. Each step has
+its undoing on one stack, so whatever step fails, nothing is left.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Collection
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, TypeVar, cast
+
+from supervisor.clock import Clock
+from supervisor.errors import EngineRefused, EngineUnreachable, IsolationRefused, VaultUnavailable
+from supervisor.ids import InstanceId
+from supervisor.observability.metrics import METRICS
+from supervisor.runtimes.container import receipt as receipts
+from supervisor.runtimes.container.channel import ContainerChannel
+from supervisor.runtimes.container.engine import ContainerId, Engine
+from supervisor.runtimes.container.engine_paths import EnginePaths
+from supervisor.runtimes.container.spec import ContainerSpec, Limits, container_spec
+from supervisor.runtimes.container.turn_view import TurnView
+from supervisor.runtimes.container.vault_view import VaultViews, ViewReport
+from supervisor.runtimes.container.verify import shortfalls
+from supervisor.runtimes.contract import Receipt, RunPlan
+from supervisor.runtimes.turn_folder import TurnFolder, transcript_state, turn_folder
+
+_RECEIPT_SECONDS: Final = 10.0
+_REMOVAL_SECONDS: Final = 8.5
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+@dataclass(frozen=True, slots=True)
+class Sandboxes:
+    """What every sandbox of this supervisor is made with.
+
+    `own_files` are the supervisor's own folders, hidden where they lie in the vault. `on_engine`
+    says where the engine's host has what is ours.
+    """
+
+    image: str
+    limits: Limits
+    instance: InstanceId
+    turns: Path
+    own_files: Collection[Path]
+    on_engine: EnginePaths
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """One that runs and was found good; `made_at` is in seconds since the epoch."""
+
+    folder: TurnFolder
+    view: TurnView
+    spec: ContainerSpec
+    container: ContainerId
+    channel: ContainerChannel
+    receipt: Receipt
+    made_at: float
+
+
+class SandboxMaker:
+    """Makes sandboxes, and looks again at those that were made a while ago."""
+
+    def __init__(
+        self, sandboxes: Sandboxes, *, engine: Engine, views: VaultViews, clock: Clock
+    ) -> None:
+        self._sandboxes = sandboxes
+        self._engine = engine
+        self._views = views
+        self._clock = clock
+
+    @asynccontextmanager
+    async def open(self, plan: RunPlan) -> AsyncIterator[Sandbox]:
+        """A sandbox that was found good; leaving the block removes all of it.
+
+        Raises TurnFailed; IsolationRefused, with the receipt, if it is weaker than it must be.
+        """
+        async with AsyncExitStack() as stack:
+            folder, image = await together(
+                stack.enter_async_context(turn_folder(self._sandboxes.turns, plan)),
+                self._engine.image_id(self._sandboxes.image),
+            )
+            view = await stack.enter_async_context(self._view(plan))
+            spec = self._spec(plan, folder, view.folder, image)
+            container = await stack.enter_async_context(self._container(spec, view))
+            channel, inspected = await together(
+                self._attached(stack, container, spec.limits), self._verified(spec, container)
+            )
+            # The view is filled while the engine starts the container; the CLI waits for both.
+            receipt, report = await together(
+                self._started(channel, spec, inspected, container, folder.nonce),
+                view.complete(plan.cwd),
+            )
+            receipt = replace(receipt, measured={**receipt.measured, "view": _view_facts(report)})
+            if receipt.shortfalls:
+                raise _refusal(receipt, receipt.shortfalls)
+            yield Sandbox(folder, view, spec, container, channel, receipt, self._clock.now())
+
+    async def renewed(self, sandbox: Sandbox, plan: RunPlan) -> Receipt | None:
+        """The receipt for a turn that begins now in a sandbox that was made before.
+
+        The view is the vault's as it is now, the image is still the one that is asked for, the
+        conversation is where it was, and the engine still reports the cage that it reported at the
+        start. None: something of this isn't so, and the sandbox is of no use. Raises TurnFailed.
+        """
+        try:
+            (fits, report), image = await together(
+                together(self._is_as_it_was(sandbox, plan), self._view_renewed(sandbox.view, plan)),
+                self._engine.image_id(self._sandboxes.image),
+            )
+        except VaultUnavailable:  # a sandbox that is made now says why, if it finds the same
+            return None
+        if not fits or image != sandbox.spec.image:
+            return None
+        waited = max(0.0, self._clock.now() - sandbox.made_at)
+        more = {"view": _view_facts(report), "waitedSeconds": round(waited, 1)}
+        return replace(sandbox.receipt, measured={**sandbox.receipt.measured, **more})
+
+    async def _is_as_it_was(self, sandbox: Sandbox, plan: RunPlan) -> bool:
+        state, inspected = await together(
+            asyncio.to_thread(transcript_state, plan), self._engine.inspect(sandbox.container)
+        )
+        if state != sandbox.folder.transcript_state or inspected is None:
+            return False
+        return not shortfalls(sandbox.spec, inspected, "running")
+
+    async def _view_renewed(self, view: TurnView, plan: RunPlan) -> ViewReport:
+        view.begin(plan, self._sandboxes.own_files, kept=plan.cwd)
+        return await view.complete(plan.cwd)
+
+    @asynccontextmanager
+    async def _view(self, plan: RunPlan) -> AsyncIterator[TurnView]:
+        # Made here, at once and not in a thread: what is made is also undone.
+        view = TurnView(self._views, plan.turn_id, self._views.reserve(plan.turn_id))
+        try:
+            view.begin(plan, self._sandboxes.own_files)
+            yield view
+        finally:
+            await view.discard()
+
+    def _spec(self, plan: RunPlan, folder: TurnFolder, view: Path, image: str) -> ContainerSpec:
+        return container_spec(
+            image=image,
+            instance=self._sandboxes.instance,
+            session=plan.session_id,
+            turn=plan.turn_id,
+            started=self._clock.now(),
+            vault_view=self._sandboxes.on_engine(view),
+            turn_folder=self._sandboxes.on_engine(folder.run),
+            limits=self._sandboxes.limits,
+            engine_root=self._sandboxes.on_engine.root,
+        )
+
+    @asynccontextmanager
+    async def _container(self, spec: ContainerSpec, view: TurnView) -> AsyncIterator[ContainerId]:
+        # A create that is cancelled may still have happened; by its task it is found and removed.
+        creating = asyncio.ensure_future(self._engine.create(spec))
+        try:
+            container = await asyncio.shield(creating)
+            with METRICS.containers.track_inprogress():
+                yield container
+        finally:
+            await asyncio.wait({creating})
+            if not creating.cancelled() and creating.exception() is None:
+                # Side by side: the engine is waited for, the view is our own work.
+                await together(self._remove(creating.result()), view.discard())
+
+    async def _remove(self, container: ContainerId) -> None:
+        try:
+            async with asyncio.timeout(_REMOVAL_SECONDS):
+                await self._engine.remove(container)
+        except (EngineUnreachable, EngineRefused, TimeoutError):
+            # The engine is away: the reaper knows the container by its labels when it is back.
+            return
+
+    async def _attached(
+        self, stack: AsyncExitStack, container: ContainerId, limits: Limits
+    ) -> ContainerChannel:
+        stream = await self._engine.attach(container)
+        channel = ContainerChannel(stream, self._engine, container, limits)
+        return await stack.enter_async_context(channel)
+
+    async def _verified(self, spec: ContainerSpec, container: ContainerId) -> dict[str, object]:
+        inspected = await self._engine.inspect(container)
+        if inspected is None:
+            raise EngineRefused(
+                "the container was removed before it started", remedy="send the message again"
+            )
+        weak = shortfalls(spec, inspected)
+        if weak:
+            raise _refusal(receipts.receipt_of({}, inspected, spec, ""), weak)
+        return inspected
+
+    async def _started(
+        self,
+        channel: ContainerChannel,
+        spec: ContainerSpec,
+        inspected: dict[str, object],
+        container: ContainerId,
+        nonce: str,
+    ) -> Receipt:
+        await self._engine.start(container)
+        return await self._receipt(channel, spec, inspected, nonce)
+
+    async def _receipt(
+        self,
+        channel: ContainerChannel,
+        spec: ContainerSpec,
+        inspected: dict[str, object],
+        nonce: str,
+    ) -> Receipt:
+        try:
+            async with asyncio.timeout(_RECEIPT_SECONDS):
+                line = await channel.first_line(receipts.MAX_LINE_BYTES)
+        except TimeoutError:
+            line = None
+        measured = receipts.parse(line) if line is not None else None
+        if measured is None:
+            cause = await channel.cause_of_death()
+            if cause is not None:
+                raise cause
+            measured = {}
+        return receipts.receipt_of(measured, inspected, spec, nonce)
+
+
+async def together(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
+    """Both outcomes, waited for side by side; raises the first's error before the second's.
+
+    Neither is left alone: both have ended when this returns or raises.
+    """
+    outcomes = await asyncio.gather(first, second, return_exceptions=True)
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
+    return cast("tuple[A, B]", tuple(outcomes))
+
+
+def _refusal(receipt: Receipt, weak: tuple[str, ...]) -> IsolationRefused:
+    return IsolationRefused(
+        f"the sandbox is weaker than it must be: {'; '.join(weak)}",
+        where="isolation receipt",
+        remedy="run: trustfloor doctor; if the runner image is an old one, run scripts/images",
+        receipt=receipt,
+    )
+
+
+def _view_facts(report: ViewReport) -> dict[str, object]:
+    return {
+        "files": report.files,
+        "directories": report.directories,
+        "symlinks": report.symlinks,
+        "hidden": report.hidden,
+        "decoys": report.decoys,
+        "omitted": dict(report.omitted),
+    }
