@@ -45,7 +45,7 @@ from supervisor.runtimes.wire import Wire
 from supervisor.trust.levels import TrustLevel
 
 _CONNECT_SECONDS = 30.0
-_INTERRUPT_SECONDS = 2.0
+_INTERRUPT_SECONDS = 1.0
 _DISCONNECT_SECONDS = 8.0
 _HOOK_SECONDS = 86_400.0
 _LONGEST_KIND: Final = 100

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Hashable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from contextvars import Context
-from typing import Generic, Self, TypeVar
+from typing import Final, Generic, Self, TypeVar
 
 from supervisor.errors import TurnFailed
 from supervisor.ids import SessionId, TurnId, new_turn_id
@@ -17,6 +17,9 @@ from supervisor.ids import SessionId, TurnId, new_turn_id
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+_PATIENCE_SECONDS: Final = 5.0
+"""How long a taker waits for what is still being made: by then a new one would be there."""
 
 
 class _Guest(Generic[T]):
@@ -58,12 +61,14 @@ class Held(Generic[T]):
 class WaitingRoom(Generic[T]):
     """Keeps at most `most` things, each at most `seconds` long. An async context manager.
 
-    Leaving it lets all of them go, and waits for that.
+    `patience` is how many seconds a taker waits for what is still being made. Leaving the room lets
+    all of them go, and waits for that.
     """
 
-    def __init__(self, most: int, seconds: float) -> None:
+    def __init__(self, most: int, seconds: float, *, patience: float = _PATIENCE_SECONDS) -> None:
         self._most = most
         self._seconds = seconds
+        self._patience = patience
         self._waiting: dict[SessionId, _Guest[T]] = {}
         self._all: dict[TurnId, _Guest[T]] = {}
         self._stack = AsyncExitStack()
@@ -124,10 +129,10 @@ class WaitingRoom(Generic[T]):
             guest.dismiss()
 
     async def take(self, session: SessionId, fit: Hashable) -> Held[T] | None:
-        """What is ready for that session's turn; waits if it is being made.
+        """What is ready for that session's turn; waits a little if it is being made.
 
-        None: there is nothing, it couldn't be made, or it was made for another turn than this one,
-        and is let go then.
+        None: there is nothing, it couldn't be made or not in time, or it was made for another turn
+        than this one, and is let go then.
         """
         guest = self._waiting.pop(session, None)
         if guest is None:
@@ -137,12 +142,14 @@ class WaitingRoom(Generic[T]):
             return None
         guest.is_taken = True
         guest.called.set()
-        held = False
+        value = None
         try:
-            value = await asyncio.shield(guest.ready)
-            held = value is not None
+            async with asyncio.timeout(self._patience):
+                value = await asyncio.shield(guest.ready)
+        except TimeoutError:
+            return None
         finally:
-            if not held:
+            if value is None:
                 guest.dismiss()
         return None if value is None else Held(value, guest)
 

@@ -118,8 +118,8 @@ async def test_it_hides_what_policy_hides_when_the_message_comes(tmp_path: Path)
         await the_waiting_one(house)
         (policies / "later.yaml").write_text(
             "version: 1\ndeny:\n"
-            "  - {id: plans, reason: ours alone, paths: ['**/plans.md'],"
-            " examples: {deny: [{tool: Read, input: {file_path: plans.md}}]}}\n"
+            "  - {id: plans, reason: ours alone, paths: [plans.md],"
+            " examples: {deny: [plans.md], allow: [notes.md]}}\n"
         )
         async with asyncio.timeout(A_WHILE):
             while house.parts.policy.current.hidden.match("plans.md") is None:

@@ -113,6 +113,14 @@ async def test_who_comes_while_it_is_made_waits_for_it(made: Made) -> None:
         assert await taking is not None
 
 
+async def test_nobody_waits_long_for_what_is_still_being_made(made: Made) -> None:
+    made.may_open.clear()
+    async with WaitingRoom[str](1, A_WHILE, patience=0.01) as room:
+        room.expect(ADA, "fit", made.open)
+        assert await room.take(ADA, "fit") is None
+        await gone(room)
+
+
 async def test_a_taker_that_gives_up_lets_it_go(made: Made) -> None:
     made.may_open.clear()
     async with WaitingRoom[str](1, A_WHILE) as room:
