@@ -1,6 +1,7 @@
 """The engine's verbs on the real engine, and each way in which an engine can be no use."""
 
 import asyncio
+import gc
 import json
 import os
 import socket
@@ -23,6 +24,7 @@ from supervisor.runtimes.container.engine import ContainerId, Engine, socket_pat
 from supervisor.runtimes.container.receipt import judge
 from supervisor.runtimes.container.start_line import StartLine, encode
 from tests.worlds import engine as world
+from tests.worlds.waiting import A_WHILE
 
 pytestmark = pytest.mark.engine
 
@@ -177,6 +179,27 @@ async def test_starting_or_attaching_to_what_is_gone_is_refused(engine: Engine) 
         await engine.start(gone)
     with pytest.raises(EngineRefused, match="gone"):
         await engine.attach(gone)
+
+
+async def test_an_attach_that_nobody_waits_for_any_more_leaves_no_socket(engine: Engine) -> None:
+    async with world.box(engine) as box:
+        before = _sockets()
+        for _ in range(5):
+            attaching = asyncio.create_task(engine.attach(box.id))
+            await asyncio.sleep(0)
+            attaching.cancel()
+            await asyncio.wait({attaching})
+        (await engine.attach(box.id)).close()  # the earlier ones are through by then
+        async with asyncio.timeout(A_WHILE):
+            while _sockets() != before:
+                await asyncio.sleep(0.01)
+        # One that was only dropped is closed as well, and warned of, which is an error here.
+
+
+def _sockets() -> int:
+    """How many of our sockets are open."""
+    ours = [each for each in gc.get_objects() if isinstance(each, socket.socket)]
+    return sum(each.fileno() >= 0 for each in ours)
 
 
 async def test_a_socket_that_is_not_there_is_named_with_what_mends_it(folder: Path) -> None:

@@ -78,6 +78,11 @@ class Listed:
     """Seconds since the epoch, by the engine's clock; 0: it didn't say."""
 
 
+def _close(attaching: asyncio.Future[socket.socket]) -> None:
+    if not attaching.cancelled() and attaching.exception() is None:
+        attaching.result().close()
+
+
 def socket_path(given: str | None = None, environ: Mapping[str, str] | None = None) -> str:
     """Where the engine listens: what is given, else DOCKER_HOST, else the usual place.
 
@@ -181,7 +186,12 @@ class Engine:
             ours.setblocking(False)
             return ours
 
-        return await self._existing(container, ask)
+        attaching = asyncio.ensure_future(self._existing(container, ask))
+        try:
+            return await asyncio.shield(attaching)
+        except asyncio.CancelledError:
+            attaching.add_done_callback(_close)  # nobody is there any more to do it
+            raise
 
     async def start(self, container: ContainerId) -> None:
         """Start it. Raises EngineRefused."""
