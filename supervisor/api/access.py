@@ -224,10 +224,7 @@ class Access:
         path, method = scope["path"], scope["method"]
         if self._is_page(scope):
             return None
-        if (path in OPEN_PATHS and method not in CHANGING) or (path, method) == (
-            LOGIN_PATH,
-            "POST",
-        ):
+        if _is_open(method, path):
             return None
         tokens = values(scope, b"authorization")
         caller = self._bearer(tokens) if tokens else None
@@ -271,6 +268,13 @@ class Access:
         gone = partial(self._keeper.gone, caller)
         if not await until_over(self._app, scope, receive, send, gone):
             await _refuse(_UNAUTHORIZED, scope, receive, send)
+
+
+def _is_open(method: str, path: str) -> bool:
+    """Whether no token is asked for. Of the login's path, a wrong method learns that it is one."""
+    if method in CHANGING:
+        return (method, path) == ("POST", LOGIN_PATH)
+    return path == LOGIN_PATH or path in OPEN_PATHS
 
 
 def _is_from_elsewhere(scope: Scope, page_digest: str) -> bool:

@@ -14,6 +14,7 @@ from supervisor.api.audit_bodies import (
     AuditPageView,
     AuditReportView,
 )
+from supervisor.api.moments import Moment
 from supervisor.api.parts import Supervisor
 from supervisor.api.refusals import refusals
 from supervisor.errors import InvalidRequest
@@ -38,8 +39,8 @@ async def list_audit(  # noqa: PLR0913 - each is a part of the request
     session: Annotated[str | None, Query(description="Of this session only")] = None,
     turn: Annotated[str | None, Query(description="Of this turn only")] = None,
     rule: Annotated[str | None, Query(description="Decisions by this rule only")] = None,
-    since: Annotated[datetime | None, Query(description="From this moment on")] = None,
-    until: Annotated[datetime | None, Query(description="Before this moment")] = None,
+    since: Annotated[Moment | None, Query(description="From this moment on")] = None,
+    until: Annotated[Moment | None, Query(description="Before this moment")] = None,
 ) -> AuditPageView:
     """The latest entries first. They are shown as they stand; `verify` says whether they hold."""
     wanted = Wanted(kind, session, turn, rule, _moment(since), _moment(until))

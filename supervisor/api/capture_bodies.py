@@ -1,14 +1,9 @@
 """What is sent and got about captures."""
 
-import re
-from datetime import datetime
-from typing import Final
-
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from supervisor.api.bodies import FileBody, View, for_example
-
-_NUMBER: Final = re.compile(r"[\s+-]*[0-9_.]+(?:[eE][+-]?[0-9]+)?\s*")
+from supervisor.api.moments import Moment
 
 
 class CaptureBody(FileBody):
@@ -18,15 +13,7 @@ class CaptureBody(FileBody):
 
     title: str | None = None
     context: str | None = None
-    timestamp: datetime | None = Field(None, description="When it was made; left out, now")
-
-    @field_validator("timestamp", mode="before")
-    @classmethod
-    def _is_no_number(cls, given: object) -> object:
-        """A number would be taken for seconds, and one that was meant otherwise for 1970."""
-        if isinstance(given, int | float) or (isinstance(given, str) and _NUMBER.fullmatch(given)):
-            raise ValueError("write it as 2026-05-01T12:00:00Z")
-        return given
+    timestamp: Moment | None = Field(None, description="When it was made; left out, now")
 
 
 class CaptureView(View):

@@ -50,6 +50,17 @@ async def test_entries_come_latest_first_page_by_page_and_by_filter(world: ApiWo
         assert refused.status_code == 422
 
 
+@pytest.mark.parametrize("moment", ["0.5", "1780000000", "-1", "1e9"])
+async def test_a_moment_is_given_in_words_and_never_as_a_number(
+    world: ApiWorld, moment: str
+) -> None:
+    async with world.client() as client:
+        for name in ("since", "until"):
+            answer = await client.get("/api/audit", params={name: moment})
+            assert answer.status_code == 422
+            assert "2026-05-01T12:00:00Z" in answer.text
+
+
 async def test_the_check_tells_the_head_and_holds_it_against_an_anchor(world: ApiWorld) -> None:
     audit = world.parts.audit
     for _ in range(3):

@@ -7,6 +7,7 @@ its control beside it: the same request with the one thing put right, or with th
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from supervisor.api.intake import UPLOADS
@@ -355,6 +356,15 @@ class TestACallerWithoutTheToken:
             assert await status_of(port, attack) == status
         for path in ("/api/health/", "/api//health", "/api/health/../ready", "/api/healthz"):
             assert await status_of(port, request("GET", path, port, token=None)) == 401
+
+    @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "TRACE"])
+    async def test_learns_of_the_logins_path_that_it_has_no_such_method(
+        self, world: ApiWorld, method: str
+    ) -> None:
+        async with httpx.AsyncClient(base_url=world.at.url, trust_env=False) as stranger:
+            answer = await stranger.request(method, "/api/login")
+        assert answer.status_code == 405
+        assert "POST" in answer.headers["allow"]
 
     async def test_control_the_token_opens_every_route(self, world: ApiWorld) -> None:
         port = world.at.port
