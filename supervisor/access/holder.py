@@ -69,5 +69,5 @@ class Holder:
             )
 
 
-OWNER: Final = Holder("owner", "the token's holder", frozenset(Scope), kind="owner")
+OWNER: Final = Holder("owner", "the owner's token", frozenset(Scope), kind="owner")
 """Who has the token in the data folder."""

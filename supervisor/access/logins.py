@@ -116,14 +116,16 @@ class Logins:
 
     def holder_of(self, row: LoginRow) -> Holder:
         """Who the login's holder is."""
+        root = self._root_of(row)
+        whose = "the owner's token" if root == "owner" else root
         return Holder(
             id=row.id,
-            name=f"the console ({row.id})",
+            name=f"the console ({row.id}, of {whose})",
             scopes=scopes_of(row.scopes),
             kind="login",
             workspaces=slugs_of(row.workspaces),
             expires_at=_ends(row),
-            root=self._root_of(row),
+            root=root,
         )
 
     def _root_of(self, row: LoginRow) -> str:

@@ -22,6 +22,7 @@ from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from supervisor.money import Dollars
 from supervisor.sessions.attachments import MOST as MOST_ATTACHMENTS
 from supervisor.sessions.message import MAX_MESSAGE_CHARS
 from supervisor.storage.session_source import SessionSource
@@ -178,7 +179,7 @@ class SessionView(View):
     continued_from: str | None
     message_count: int
     tokens_used: int
-    cost_usd: float
+    cost_usd: Dollars
     archived: bool
     created_at: datetime
     last_accessed: datetime

@@ -5,6 +5,7 @@ from typing import Any
 from pydantic import Field
 
 from supervisor.api.bodies import Body, Flag, SessionView, View, for_example
+from supervisor.money import Dollars
 from supervisor.sessions.spoken import Role
 
 
@@ -87,7 +88,7 @@ class SpentView(View):
 
     sessions: int
     tokens: int
-    cost_usd: float
+    cost_usd: Dollars
 
 
 class WaitingCountsView(View):
@@ -103,7 +104,7 @@ class DayView(View):
     day: str
     turns: dict[str, int]
     tokens: int
-    cost_usd: float
+    cost_usd: Dollars
 
 
 class StatsView(View):

@@ -14,10 +14,11 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from supervisor.cli.audit_lines import entry_line
+from supervisor.cli.audit_report import tell, unsigned
 from supervisor.cli.json_out import write_json
 from supervisor.cli.lazy import Whole
-from supervisor.cli.moments import line_moment, moment_of
-from supervisor.cli.neutral import one_line
+from supervisor.cli.moments import moment_of
 from supervisor.cli.render import Screen
 from supervisor.errors import ConfigurationError
 from supervisor.ids import is_session_id
@@ -31,7 +32,6 @@ from supervisor.variables import folders
 
 _ANCHOR: Final = re.compile(r"(\d{1,18}):([0-9a-f]{64})")
 _PAGE: Final = 500
-_LONGEST: Final = 300
 
 audit = typer.Typer(cls=Whole, add_completion=False, no_args_is_help=True, rich_markup_mode=None)
 
@@ -108,11 +108,11 @@ def verify_log(  # noqa: PLR0913 - each is an option of the command
     with _readable():
         report = _found(part, log, key, anchor)
     noted = [each for each in report.noted if each.n not in (known or ())]
-    problem = _unsigned(report, part)
+    problem = unsigned(report, alone=part is not None)
     if as_json:
         write_json({**asdict(report), "whole": report.bad is None and not noted and not problem})
     else:
-        _tell(report, Screen(sys.stdout))
+        tell(report, Screen(sys.stdout))
     screen = Screen(sys.stderr)
     if report.bad is not None:
         bad = report.bad
@@ -152,7 +152,7 @@ def show(  # noqa: PLR0913 - each is an option of the command
         if as_json:
             sys.stdout.write(json.dumps(entry) + "\n")
         else:
-            screen.line(_line(entry))
+            screen.line(entry_line(entry))
     if damaged:
         what = f"{damaged} lines are no entries"
         Screen(sys.stderr).failure(what, None, "trustfloor audit verify")
@@ -241,15 +241,6 @@ def _found(part: Path | None, log: Path | None, key: Path | None, anchor: Head |
         return examine(copy, key=secret, anchor=anchor, alone=True)
 
 
-def _unsigned(report: Report, part: Path | None) -> str | None:
-    """What is wrong if our own log can't be held against its key."""
-    if part is not None or report.signed == "checked" or not report.entries:
-        return None
-    if report.signed == "none":
-        return "nothing in the log is signed, and there is no key: anyone could have written it"
-    return "the log is signed, and the key can't be read: only hashes were checked"
-
-
 def _latest(path: Path, wanted: Wanted, limit: int) -> tuple[list[dict[str, Any]], int]:
     entries: list[dict[str, Any]] = []
     damaged, before = 0, None
@@ -262,43 +253,6 @@ def _latest(path: Path, wanted: Wanted, limit: int) -> tuple[list[dict[str, Any]
         if before is None:
             break
     return entries, damaged
-
-
-def _line(entry: dict[str, Any]) -> str:
-    body = entry.get("body")
-    told = body if isinstance(body, dict) else {"body": body}
-    parts = [f"{name}={_short(value)}" for name, value in told.items() if _tells(name, value)]
-    whose = f" [session {entry['session_id']}]" if entry.get("session_id") else ""
-    when = line_moment(str(entry["ts"]))
-    return one_line(f"{entry['n']:>6} {when} {entry['kind']:<10}{whose} {' '.join(parts)}")
-
-
-def _tells(name: str, value: object) -> bool:
-    return value not in (None, "", [], {}) and name not in {"canonical", "receipt"}
-
-
-def _short(value: object) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-
-
-def _tell(report: Report, screen: Screen) -> None:
-    if report.entries:
-        files = f"{len(report.files)} file{'s' if len(report.files) > 1 else ''}"
-        screen.line(f"entries {report.first} to {report.head.n} in {files} fit one another")
-        signed = {
-            "checked": "signed with the key",
-            "unchecked": "signed; the key isn't here, so signatures were not checked",
-            "none": "not signed",
-        }[report.signed]
-        older = report.unsigned if report.signed == "checked" else 0
-        screen.line(signed + (f", but for {older} older ones" if older else ""))
-        screen.line(f"head {report.head}")
-    elif report.bad is None:
-        screen.line("there is no entry yet", "dim")
-    if report.torn:
-        what = f"a half line of {report.torn} bytes at the end: the next start takes it off"
-        screen.line(what, "yellow")
 
 
 def _log(log: Path | None) -> Path:

@@ -10,18 +10,13 @@ import typer
 
 from supervisor.cli.answered import DataDir, answered
 from supervisor.cli.client import Client
-from supervisor.cli.moments import line_moment
-from supervisor.cli.neutral import one_line
+from supervisor.cli.event_lines import event_line
 from supervisor.cli.render import Screen
 from supervisor.cli.session_ids import whole_id_if_any
 from trustfloor.aio.lasting import AsyncFeed
 from trustfloor.wire import at
 
 _PAGE: Final = 500
-_LONGEST: Final = 200
-_ENVELOPE: Final = frozenset({"seq", "turn_id", "ts", "session_id", "type", "sessionId"})
-_LEFT_OUT: Final = frozenset({"input", "display", "receipt", "trust"})
-"""What of an event isn't shown in a line: `--json` has all."""
 
 
 def events(  # noqa: PLR0913 - each is an option of the command
@@ -53,7 +48,7 @@ def events(  # noqa: PLR0913 - each is an option of the command
             sys.stdout.write(orjson.dumps(event).decode() + "\n")
             sys.stdout.flush()
         else:
-            screen.line(_line(event))
+            screen.line(event_line(event))
 
     async def tell(client: Client) -> None:
         one = await whole_id_if_any(client, session)
@@ -84,20 +79,3 @@ async def _stored(
             kept = kept[-limit:]
         number, more = page["next"], page["more"]
     return kept, number
-
-
-def _line(event: Mapping[str, Any]) -> str:
-    """One line: when, where, what, and what else is short enough to be told."""
-    known = {
-        name: value
-        for name, value in event.items()
-        if name not in _ENVELOPE | _LEFT_OUT and value not in (None, "", [], {})
-    }
-    told = " ".join(f"{name}={_short(value)}" for name, value in known.items())
-    when = line_moment(str(event.get("ts")))
-    return one_line(f"{when} {event.get('session_id')} {event['type']} {told}").rstrip()
-
-
-def _short(value: object) -> str:
-    text = value if isinstance(value, str) else orjson.dumps(value).decode()
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from supervisor import money
 from supervisor.cli.answered import AsJson, DataDir, answered
 from supervisor.cli.json_out import write_json
 from supervisor.cli.render import Screen
@@ -34,12 +35,12 @@ def stats(
     for model, spent in found["spentByModel"].items():
         screen.line(
             f"{model}: {spent['sessions']} sessions, {spent['tokens']:,} tokens,"
-            f" ${spent['costUsd']:.2f}",
+            f" {money.told(spent['costUsd'])}",
             "dim",
         )
     screen.line("")
     head = "".join(f"{ending:>13}" for ending in _ENDINGS)
-    screen.line(f"{'day (UTC)':10}{head}{'tokens':>14}{'cost':>10}", "bold")
+    screen.line(f"{'day (UTC)':10}{head}{'tokens':>14}{'cost':>14}", "bold")
     for day in found["days"]:
         screen.line(_row(day["day"], day), "" if any(day["turns"].values()) else "dim")
     screen.line(_row("together", _together(found["days"])), "bold")
@@ -47,7 +48,7 @@ def stats(
 
 def _row(name: str, sums: Mapping[str, Any]) -> str:
     turns = "".join(f"{sums['turns'].get(ending, 0):>13,}" for ending in _ENDINGS)
-    return f"{name:10}{turns}{sums['tokens']:>14,}{'$' + format(sums['costUsd'], ',.2f'):>10}"
+    return f"{name:10}{turns}{sums['tokens']:>14,}{money.told(sums['costUsd']):>14}"
 
 
 def _together(days: list[dict[str, Any]]) -> dict[str, Any]:

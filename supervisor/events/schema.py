@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from supervisor.money import Dollars
 from supervisor.policy.permissions import GrantKind, GrantScope
 from supervisor.trust.levels import TrustLevel
 
@@ -331,7 +332,7 @@ class Spending(Event):
     output_tokens: int = 0
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
-    cost_usd: float = 0.0
+    cost_usd: Dollars = 0.0
     requests: int = 0
 
 

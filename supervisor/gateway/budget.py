@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 
 from supervisor.events.schema import Spending
 from supervisor.gateway.access import Budget
+from supervisor.money import told
 
 MILLION = 1_000_000
 WEB_SEARCH_USD = 0.01  # for each search that the API itself runs
@@ -118,7 +119,7 @@ class BudgetState:
         if tokens is not None and self.tokens >= tokens:
             return f"the budget of {tokens} tokens is used up ({self.tokens} used)"
         if dollars is not None and self.spent.cost_usd >= dollars:
-            return f"the budget of ${dollars:.2f} is used up (${self.spent.cost_usd:.2f} used)"
+            return f"the budget of {told(dollars)} is used up ({told(self.spent.cost_usd)} used)"
         return None
 
     @property

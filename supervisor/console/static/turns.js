@@ -7,7 +7,7 @@ import { Prose } from "./prose.js";
 import { questionCard } from "./question.js";
 import { receipt } from "./receipt.js";
 import { requestCard } from "./request.js";
-import { chip, folded, moment, problemBox, trustBadge } from "./ui.js";
+import { chip, dollars, folded, moment, problemBox, trustBadge } from "./ui.js";
 import { visible } from "./visible.js";
 import { waiting } from "./waiting.js";
 
@@ -16,7 +16,7 @@ const WORDS = { new: "new", sdk_resume: "taken up", context_injection: "told wha
 function cost(spending) {
   if (!spending) return null;
   const tokens = spending.inputTokens + spending.outputTokens;
-  return `${tokens.toLocaleString("en")} tokens${spending.costUsd > 0 ? `, $${spending.costUsd.toFixed(4)}` : ""}`;
+  return `${tokens.toLocaleString("en")} tokens${spending.costUsd > 0 ? `, ${dollars(spending.costUsd)}` : ""}`;
 }
 
 /** Shows events, in order, in `place`; `changed` is called when a turn begins or ends. */

@@ -29,6 +29,12 @@ export function counted(number, one, many = `${one}s`) {
   return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 }
 
+/** US dollars; below one as small as model calls are: `$0.0024`. */
+export function dollars(amount) {
+  if (amount >= 1) return `$${amount.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+  return amount > 0 && amount < 0.0001 ? "under $0.0001" : `$${amount.toFixed(4).replace(/00$/, "")}`;
+}
+
 /** Words as a sentence begins. */
 function sentence(words) {
   return words.slice(0, 1).toUpperCase() + words.slice(1);

@@ -10,7 +10,7 @@ import { keeping } from "../keeping.js";
 import { may } from "../me.js";
 import { go } from "../router.js";
 import { trustPanel } from "../trust_panel.js";
-import { chip, confirm, doing, facts, problemBox } from "../ui.js";
+import { chip, confirm, doing, dollars, facts, problemBox } from "../ui.js";
 import { visible } from "../visible.js";
 
 export const room = "sessions";
@@ -92,7 +92,7 @@ export async function show({ id, place, signal, title }) {
   function drawDetails() {
     fill(details, h("h2", {}, "Session"), facts([
       ["Workspace", visible(row.workspace)], ["Agent", row.agentPath ? visible(row.agentPath) : null], ["Folder", row.workingDirectory === "." ? "the whole vault" : row.workingDirectory ? h("code", {}, visible(row.workingDirectory)) : null],
-      ["Model", row.model ? visible(row.model) : null], ["Messages", String(row.messageCount)], ["Tokens", row.tokensUsed.toLocaleString("en")], ["Cost", row.costUsd > 0 ? `$${row.costUsd.toFixed(4)}` : null],
+      ["Model", row.model ? visible(row.model) : null], ["Messages", String(row.messageCount)], ["Tokens", row.tokensUsed.toLocaleString("en")], ["Cost", row.costUsd > 0 ? dollars(row.costUsd) : null],
       ["Goes on from", row.continuedFrom ? h("a", { href: `#/session/${part(row.continuedFrom)}` }, "another session") : null],
       ["Id", h("code", { class: "small" }, visible(row.id))]]),
       may("approve") || may("admin") ? h("p", {}, h("a", { href: `#/grants?session=${part(row.id)}` }, "Its grants")) : null);

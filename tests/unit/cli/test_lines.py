@@ -1,0 +1,67 @@
+"""Events and audit entries are lines that a person reads, whatever stands in them."""
+
+from typing import Any
+
+import pytest
+
+from supervisor.cli.audit_lines import entry_line
+from supervisor.cli.event_lines import event_line
+from supervisor.events.schema import EVENT_TYPES
+
+AT = {"ts": "2026-03-01T10:00:05+00:00", "session_id": "s1"}
+
+
+def entry(kind: str, **body: Any) -> str:
+    return entry_line({"n": 7, "kind": kind, **AT, "body": body})
+
+
+def event(type: str, **data: Any) -> str:
+    line = event_line({"type": type, **AT, "seq": 1, "turn_id": "t", **data})
+    assert line.startswith(f"2026-03-01T10:00:05Z s1 {type}")
+    return line.split(f" {type} ", 1)[-1]
+
+
+def test_a_request_is_told_with_who_made_it() -> None:
+    by = "the console (log_1, of tok_2)"
+    said = entry("request", method="POST", route="/api/chat", by=by)
+    assert said == f"     7 2026-03-01T10:00:05Z request    [session s1] POST /api/chat by {by}"
+
+
+def test_a_decision_is_told_by_verdict_tool_reason_and_rule() -> None:
+    body = {"verdict": "deny", "tool": "Read", "rule": "env-files", "reason": "they hold secrets"}
+    said = entry("decision", **body, level="vault", canonical={"v": 1}, toolUseId="toolu_1")
+    assert said.endswith("deny Read: they hold secrets [env-files] level=vault")
+
+
+def test_an_entry_of_a_kind_that_is_not_known_tells_its_simple_fields() -> None:
+    assert entry("odd", a=1, b=["x", "y"], c={"d": 2}, e=None).endswith("a=1 b=x, y")
+    assert entry("decision", tool="Read").endswith("tool=Read")
+    assert entry_line({"n": 7, "kind": "odd", **AT, "body": "only text"}).endswith("only text")
+
+
+def test_a_turn_is_told_in_words() -> None:
+    trust = {"requested": "full", "effective": "vault"}
+    told = event("session", trustLevel="vault", trust=trust, workspace="w", agent=None)
+    assert told == "at vault (asked for full), in workspace w"
+    assert event("tool_use", tool={"name": "Read", "input": {"file_path": "a.md"}}) == (
+        "Read: file_path a.md"
+    )
+    spending = {"inputTokens": 8, "outputTokens": 2, "costUsd": 0.0024000000000000002}
+    done = event("done", response="here", durationMs=1234, model="m", spending=spending)
+    assert done == "“here”, 1.2 s, m, 8 + 2 tokens, $0.0024"
+    asked = {"toolName": "Write", "reason": "it writes", "rule": "vault-writes"}
+    assert event("permission_request", **asked) == (
+        "Write needs permission: it writes [vault-writes]"
+    )
+    assert event("permission_resolved", decision="timed_out", by=None) == "timed out"
+
+
+@pytest.mark.parametrize("type", sorted(EVENT_TYPES))
+def test_an_event_that_is_not_as_expected_is_told_all_the_same(type: str) -> None:
+    assert "{" not in event(type, odd="x", nested={"a": 1})
+
+
+def test_no_event_makes_a_second_line_or_is_obeyed() -> None:
+    told = event("warning", code="w", message="\x1b[2Ja\nb")
+    assert "\n" not in told
+    assert "\x1b" not in told
