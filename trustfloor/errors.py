@@ -1,12 +1,15 @@
 """How talking to a supervisor fails: nobody answers, it refuses, or its answer isn't understood."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import httpx
 import orjson
 
 from supervisor.errors import TrustfloorError
+
+_DEEPEST: Final = 8
+"""Faults beneath a fault that are looked at."""
 
 
 class Unreachable(TrustfloorError):
@@ -55,7 +58,23 @@ def refused(response: httpx.Response) -> Refused:
 def unreachable(url: str, error: httpx.TransportError) -> Unreachable:
     """What a failure of the connection to this address is to a person."""
     return Unreachable(
-        f"no supervisor answers: {error or type(error).__name__}",
+        f"no supervisor answers: {_why(error)}",
         where=url,
         remedy="start `trustfloor serve`, or set TRUSTFLOOR_URL if it runs elsewhere",
     )
+
+
+def _why(error: BaseException) -> str:
+    """The system's own fault in words, where there is one: HTTP's libraries wrap it."""
+    if isinstance(error, httpx.TimeoutException):
+        return "it took too long"
+    beneath: BaseException | None = error
+    for _ in range(_DEEPEST):
+        if isinstance(beneath, FileNotFoundError):
+            return "none runs here (there is no socket)"
+        if isinstance(beneath, ConnectionRefusedError):
+            return "none listens there (any more)"
+        if isinstance(beneath, OSError) and beneath.errno is not None and beneath.strerror:
+            return beneath.strerror[:1].lower() + beneath.strerror[1:]
+        beneath = None if beneath is None else beneath.__cause__ or beneath.__context__
+    return str(error) or type(error).__name__

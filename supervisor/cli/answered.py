@@ -35,5 +35,5 @@ def answered(question: Callable[[Client], Awaitable[T]], data_dir: Path | None) 
     try:
         return asyncio.run(asked())
     except TrustfloorError as error:
-        Screen(sys.stderr).failure(error.message, error.where, error.remedy)
+        Screen(sys.stderr).problem(error)
         raise typer.Exit(1) from None

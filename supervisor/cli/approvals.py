@@ -66,7 +66,7 @@ def _approvals(  # noqa: PLR0913 - each is an option of the command
         try:
             asyncio.run(watch(ctrl_c))
         except TrustfloorError as error:
-            screen.failure(error.message, error.where, error.remedy)
+            screen.problem(error)
             raise typer.Exit(1) from None
     raise typer.Exit(_LEFT)
 

@@ -273,5 +273,5 @@ def _readable() -> Iterator[None]:
         Screen(sys.stderr).failure(f"{error.strerror}", str(error.filename or ""), None)
         raise typer.Exit(2) from None
     except ConfigurationError as error:
-        Screen(sys.stderr).failure(error.message, error.where, error.remedy)
+        Screen(sys.stderr).problem(error)
         raise typer.Exit(2) from None

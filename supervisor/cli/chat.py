@@ -192,7 +192,7 @@ class _Conversation:
         try:
             return asyncio.run(self._say(message))
         except TrustfloorError as error:
-            self._screen.failure(error.message, error.where, error.remedy)
+            self._screen.problem(error)
             return 1
 
     async def _say(self, message: str) -> int:
@@ -281,7 +281,7 @@ class _Watch:
         try:
             await self._client.abort(str(self._turn.session_id), "aborted by Ctrl-C")
         except TrustfloorError as error:
-            self._screen.failure(error.message, error.where, error.remedy)
+            self._screen.problem(error)
 
 
 def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:

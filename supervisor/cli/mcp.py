@@ -180,7 +180,7 @@ def serve(
         sys.stdout.flush()
         asyncio.run(serve_http(opened, token, listener))
     except TrustfloorError as error:
-        Screen(sys.stderr).failure(error.message, error.where, error.remedy)
+        Screen(sys.stderr).problem(error)
         raise typer.Exit(1) from None
     except OSError as error:
         Screen(sys.stderr).failure(

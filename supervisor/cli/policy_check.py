@@ -6,7 +6,14 @@ from typing import Annotated
 
 import typer
 
-from supervisor.cli.policy_sources import Page, complain, complain_of, open_source, read_folders
+from supervisor.cli.policy_sources import (
+    Page,
+    complain,
+    complain_of,
+    open_source,
+    read_folders,
+    tidy,
+)
 from supervisor.errors import ConfigurationError
 from supervisor.gate.policy_files import PolicySource, policy_files, read_file
 from supervisor.policy.examples import failing_examples
@@ -25,8 +32,9 @@ def check(
     1 if something is wrong: a mistake, or an example of a rule that doesn't hold.
     """
     named = read_folders()
+    path = None if path is None else tidy(path)
     alone = path is not None and not path.is_dir()
-    folder = named.policies if path is None or alone else path
+    folder = tidy(named.policies) if path is None or alone else path
     files = (path,) if path is not None and alone else ()
     faults = list(_faults(files or _in(folder)))
     for fault in faults:

@@ -39,6 +39,20 @@ def open_source(
         fail(error)
 
 
+def tidy(path: Path) -> Path:
+    """The path without `..`, as a person reads it; as it is, where a link would give another."""
+    whole = path.absolute()
+    plain = Path(os.path.normpath(whole))
+    return plain if ".." in whole.parts and _is_one(plain, whole) else path
+
+
+def _is_one(plain: Path, whole: Path) -> bool:
+    try:
+        return plain.samefile(whole)
+    except OSError:
+        return False
+
+
 def fail(error: TrustfloorError, status: int = 1) -> NoReturn:
     """Say what is wrong, where and what to do, and end the command."""
     if isinstance(error, ConfigurationError):

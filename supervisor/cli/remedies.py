@@ -1,7 +1,11 @@
-"""Remedies as they are at a terminal: to all clients the supervisor speaks of routes."""
+"""Problems as they are told at a terminal: to all clients the supervisor speaks of routes."""
 
+import os
 import re
 from typing import Final
+
+from supervisor.access.holder import Scope
+from supervisor.errors import TrustfloorError
 
 _BY_COMMAND: Final = tuple(
     (re.compile(route), command)
@@ -22,8 +26,41 @@ _BY_COMMAND: Final = tuple(
 )
 
 
+_SCOPES: Final = frozenset(Scope)
+
+
 def at_a_terminal(remedy: str) -> str:
     """The remedy with commands in the place of routes."""
     for route, command in _BY_COMMAND:
         remedy = route.sub(command, remedy)
     return remedy
+
+
+def in_words(error: TrustfloorError) -> tuple[str, str | None, str | None]:
+    """What went wrong, where, and what to do, for one who typed a command and sent no header."""
+    match error.code:
+        case "unauthorized":
+            return _unknown_token()
+        case "forbidden" if error.where in _SCOPES:
+            remedy = (
+                "use the owner's token (unset TRUSTFLOOR_TOKEN), or one made with:"
+                f" trustfloor tokens create NAME --scope {error.where}"
+            )
+            return error.message, None, remedy
+        case _:
+            return error.message, error.where, error.remedy
+
+
+def _unknown_token() -> tuple[str, str, str]:
+    if os.environ.get("TRUSTFLOOR_TOKEN"):
+        remedy = (
+            "set it to one that counts (trustfloor tokens create), or unset it on the"
+            " supervisor's machine: its data folder holds the owner's"
+        )
+        what = "it was revoked, has ended, or is another's"
+        return f"the supervisor doesn't accept this token: {what}", "TRUSTFLOOR_TOKEN", remedy
+    return (
+        "the supervisor doesn't accept the token of this data folder: it is another's",
+        os.environ.get("TRUSTFLOOR_URL") or "the file `token` of the data folder",
+        "name its own data folder (TRUSTFLOOR_DATA_DIR, --data-dir), or set TRUSTFLOOR_TOKEN",
+    )

@@ -15,7 +15,8 @@ from rich.text import Text
 from supervisor.cli.client import Heard
 from supervisor.cli.effects import HIDDEN, effect_lines
 from supervisor.cli.neutral import neutral, one_line
-from supervisor.cli.remedies import at_a_terminal
+from supervisor.cli.remedies import at_a_terminal, in_words
+from supervisor.errors import TrustfloorError
 
 _LONGEST_INPUT: Final = 4_000
 _LONGEST_RESULT: Final = 1_500
@@ -190,6 +191,10 @@ class Screen:
 
     def _error(self, data: Mapping[str, Any]) -> None:
         self.failure(data["error"], data.get("where"), data.get("remedy"), data["code"])
+
+    def problem(self, error: TrustfloorError) -> None:
+        """What a command couldn't do."""
+        self.failure(*in_words(error))
 
     def failure(
         self, message: str, where: str | None, remedy: str | None, code: str | None = None

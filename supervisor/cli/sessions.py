@@ -144,8 +144,11 @@ def trust(
         return
     screen = Screen(sys.stdout)
     screen.line(f"runs at {found['effective']}")
-    for each in found["trace"]:
-        screen.line(f"    {each}", "dim")
+    asked, *demands, _ = found["trace"]
+    screen.line(f"    {asked}", "dim")
+    for floor, said in zip(found["floors"], demands, strict=True):
+        if floor["level"] != TrustLevel.FULL:  # the loosest one demands nothing
+            screen.line(f"    {said}", "dim")
 
 
 @sessions.command("fork")

@@ -40,7 +40,8 @@ async def test_a_session_s_level_is_shown_and_changed_and_a_floor_is_named(
     shown = await world.command("sessions", "trust", session)
     assert b"runs at sandboxed" in shown.out
     changed = await world.command("sessions", "trust", session, "vault")
-    assert b"runs at vault" in changed.out
+    assert changed.out.count(b"runs at vault") == 1
+    assert changed.out.count(b"demands at least vault") == 1
     refused = await world.command("sessions", "trust", session, "full")
     assert refused.status == 1
     assert "`trustfloor workspaces set default`" in refused.err

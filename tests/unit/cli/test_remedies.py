@@ -2,13 +2,18 @@
 
 import ast
 import re
+import socket
 from pathlib import Path
 
 import pytest
 from typer.main import get_command
 
 from supervisor.cli.main import app
-from supervisor.cli.remedies import at_a_terminal
+from supervisor.cli.policy_sources import tidy
+from supervisor.cli.remedies import at_a_terminal, in_words
+from trustfloor.aio.connection import AsyncConnection
+from trustfloor.errors import Refused, Unreachable
+from trustfloor.private_socket import socket_at
 
 ROOT = Path(__file__).parents[3] / "supervisor"
 ROUTE = re.compile(r"\b(GET|POST|PUT|PATCH|DELETE) /api/(?!me\b)")
@@ -71,3 +76,47 @@ def test_each_is_told_with_a_command_that_exists(remedy: str) -> None:
 
 def test_what_names_no_route_stays_as_it_is() -> None:
     assert at_a_terminal("run: trustfloor doctor") == "run: trustfloor doctor"
+
+
+def test_a_token_that_does_not_count_is_told_by_where_it_came_from(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answer = Refused(401, {"code": "unauthorized", "detail": "Send `Authorization: Bearer …`."})
+    monkeypatch.delenv("TRUSTFLOOR_TOKEN", raising=False)
+    monkeypatch.delenv("TRUSTFLOOR_URL", raising=False)
+    message, where, remedy = in_words(answer)
+    assert "data folder" in message
+    assert where == "the file `token` of the data folder"
+    assert "Bearer" not in message + str(remedy)
+    monkeypatch.setenv("TRUSTFLOOR_TOKEN", "CANARY")
+    told = in_words(answer)
+    assert told[1] == "TRUSTFLOOR_TOKEN"
+    assert "CANARY" not in "".join(map(str, told))
+
+
+def test_a_scope_that_a_token_lacks_is_told_with_how_to_get_it() -> None:
+    _, _, remedy = in_words(Refused(403, {"code": "forbidden", "detail": "no", "where": "admin"}))
+    assert str(remedy).endswith("trustfloor tokens create NAME --scope admin")
+    other = Refused(403, {"code": "forbidden", "detail": "no", "where": "workspaces"})
+    assert in_words(other) == ("no", "workspaces", None)
+
+
+async def test_that_nobody_answers_is_told_in_words_and_without_numbers(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    left = socket.socket(socket.AF_UNIX)
+    left.bind(str(tmp_path / "left"))
+    left.close()
+    for name, why in (("none", "there is no socket"), ("left", "none listens there")):
+        async with AsyncConnection(socket_at(tmp_path / name), "token") as connection:
+            with pytest.raises(Unreachable, match=why) as told:
+                await connection.answer("GET", "/")
+        assert "rrno" not in told.value.message
+
+
+def test_a_path_is_told_without_detours_unless_a_link_makes_it_another(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "a" / "b")
+    assert tidy(tmp_path / "a" / "b" / ".." / ".." / "a") == tmp_path / "a"
+    beyond = tmp_path / "link" / ".." / "b"
+    assert tidy(beyond) == beyond
+    assert tidy(Path("relative.yaml")) == Path("relative.yaml")
