@@ -11,6 +11,7 @@ import typer
 
 from supervisor.cli.answered import AsJson, DataDir, answered, connected
 from supervisor.cli.client import Client, find_token
+from supervisor.cli.in_the_image import why_not_in_the_image
 from supervisor.cli.json_out import write_json
 from supervisor.cli.lazy import Whole
 from supervisor.cli.render import Screen
@@ -118,7 +119,12 @@ def allow(
     """Let turns use a server as it is now."""
     body = {"sandboxed": sandboxed, "agentPath": agent}
     path = f"/api/mcp/{quote(name, safe='')}/allow"
-    _show(Screen(sys.stdout), answered(lambda client: client.post(path, body), data_dir))
+    allowed = answered(lambda client: client.post(path, body), data_dir)
+    screen = Screen(sys.stdout)
+    _show(screen, allowed)
+    doubt = why_not_in_the_image(allowed["command"]) if allowed["sandboxed"] else None
+    if doubt is not None:
+        screen.line(f"    careful: {doubt}", "yellow")
 
 
 @mcp.command("test")

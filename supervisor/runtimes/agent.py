@@ -142,7 +142,8 @@ async def _with_blocks(
 
 _WHERE_SERVERS_RUN: Final[Mapping[TrustLevel, str]] = {
     TrustLevel.SANDBOXED: "in a sandbox its program has to be in the runner image, the vault is"
-    " /vault, and there is no network (`trustfloor mcp test` tries it outside of one)",
+    " /vault, and there is no network (`trustfloor mcp test` tries it outside of one; `trustfloor"
+    " mcp allow` without --sandboxed leaves it out there)",
     TrustLevel.VAULT: "in the cage it sees the vault and the system, and nothing else of this"
     " machine (`trustfloor mcp test` tries it outside of one)",
     TrustLevel.FULL: "`trustfloor mcp test` says why",

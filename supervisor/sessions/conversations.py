@@ -41,6 +41,7 @@ from supervisor.sessions.plan import (
 from supervisor.sessions.records import MessageRequest, Records, TurnStarted, named_session
 from supervisor.sessions.recovery import close_the_books_of_the_dead
 from supervisor.sessions.transcripts import delete_transcripts, stored_pointer
+from supervisor.sessions.warned import Warned
 from supervisor.storage.session import Session, SessionUpdate
 from supervisor.storage.turns import Sent
 from supervisor.trust.levels import TrustLevel
@@ -58,7 +59,8 @@ class Conversations:
         self._log = log
         self._lanes = lanes
         self._records = Records(house, stores, log)
-        self._course = Course(house, stores, log, lanes)
+        self._warned = Warned()
+        self._course = Course(house, stores, log, lanes, self._warned)
         self._once = Once(stores.turns, log)
         self._stack = AsyncExitStack()
         self._group: asyncio.TaskGroup
@@ -252,9 +254,11 @@ class Conversations:
         if place.warning is not None:
             moved = WarningEvent(code="working_directory", message=place.warning)
             await self._log.append(session.id, lane.turn_id, moved)
+        self._warned.turn_begins(session.id)
         for each in servers.warnings:
             left_out = WarningEvent(code=LEFT_OUT, message=each)
-            await self._log.append(session.id, lane.turn_id, left_out)
+            if not self._warned.is_told(session.id, left_out):
+                await self._log.append(session.id, lane.turn_id, left_out)
         # Whoever raised a floor since it was read above did not see a level on this lane yet.
         await self._stop_if_too_loose(lane)
         with log_context(session_id=session.id, turn_id=lane.turn_id):  # the task's, too

@@ -33,6 +33,7 @@ from supervisor.sessions.lane import Lane, Lanes
 from supervisor.sessions.plan import TurnPlan
 from supervisor.sessions.timing import Timing
 from supervisor.sessions.turn import Ending, Heard, Stage, Stopped, perform
+from supervisor.sessions.warned import Warned
 from supervisor.storage.session import Session
 from supervisor.storage.turns import Used
 
@@ -45,11 +46,14 @@ _LONGEST_WHY: Final = 2_000
 class Course:
     """Sees turns through, each in the task that calls `run`."""
 
-    def __init__(self, house: House, stores: Stores, log: EventLog, lanes: Lanes) -> None:
+    def __init__(
+        self, house: House, stores: Stores, log: EventLog, lanes: Lanes, warned: Warned
+    ) -> None:
         self._house = house
         self._stores = stores
         self._log = log
         self._lanes = lanes
+        self._warned = warned
 
     async def run(self, plan: TurnPlan, runtime: Runtime, lane: Lane) -> None:
         """Play the turn, book what it spent, say how it ended, give the lane back, sweep."""
@@ -57,6 +61,8 @@ class Course:
         timing = Timing(plan.run.level)
 
         async def say(event: Event) -> None:
+            if self._warned.is_told(plan.run.session_id, event):
+                return
             heard.note(event)
             timing.note(event)
             await self._log.append(plan.run.session_id, plan.run.turn_id, event)

@@ -101,6 +101,10 @@ async def test_control_the_same_server_leaves_its_mark_at_full(house: House) -> 
     (failed,) = warnings(turn, "mcp_connection_failed")
     assert failed == "the MCP server t did not start; `trustfloor mcp test` says why"
     assert mark.exists()
+    # What goes on turn after turn is told once.
+    again = await house.send("hello", TrustLevel.FULL, session_id=turn.session_id)
+    assert again.end["type"] == "done"
+    assert warnings(again, "mcp_connection_failed") == []
 
 
 @pytest.mark.parametrize("level", list(TrustLevel))
@@ -116,7 +120,7 @@ async def test_what_nobody_allowed_is_not_started_and_the_turn_goes_on(
     assert not mark.exists()
     house.parts.mcp.allow("t")
     configure(house.vault, t=touching(mark, env={"A": "changed since"}))
-    turn = await house.send("hello", level, session_id=turn.session_id)
+    turn = await house.send("hello", level)
     assert len(warnings(turn, LEFT_OUT)) == 1
     assert not mark.exists()
 
