@@ -20,6 +20,7 @@ from supervisor.events.schema import (
     WarningEvent,
 )
 from supervisor.runtimes.contract import RunResult
+from supervisor.runtimes.refusal import in_plain_words
 
 CONNECTION_FAILED: Final = "mcp_connection_failed"
 """The code of the warning that a turn does without a server that it was to have."""
@@ -108,10 +109,12 @@ class Translator:
     def _user(self, frame: Mapping[str, Any]) -> Iterator[RuntimeEvent]:
         for block in _blocks(frame):
             if block.get("type") == "tool_result":
+                content = _flat(block.get("content"))
+                is_error = block.get("is_error") is True
                 yield ToolResultEvent(
                     tool_use_id=str(block.get("tool_use_id")),
-                    content=_flat(block.get("content")),
-                    is_error=block.get("is_error") is True,
+                    content=in_plain_words(content) if is_error else content,
+                    is_error=is_error,
                     agent=_agent(frame),
                 )
 

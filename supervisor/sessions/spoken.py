@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from supervisor.runtimes.refusal import in_plain_words
 from supervisor.sessions.memory import without_earlier
 
 Role = Literal["user", "assistant", "summary"]
@@ -100,11 +101,13 @@ def _block(block: Mapping[str, Any]) -> Mapping[str, Any] | None:
                 "input": block.get("input"),
             }
         case "tool_result":
+            content = _short(_plain(block.get("content")))
+            is_error = block.get("is_error") is True
             return {
                 "type": "tool_result",
                 "toolUseId": _text(block.get("tool_use_id")),
-                "content": _short(_plain(block.get("content"))),
-                "isError": block.get("is_error") is True,
+                "content": in_plain_words(content) if is_error else content,
+                "isError": is_error,
             }
         case "image":
             return {"type": "image"}

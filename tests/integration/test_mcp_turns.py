@@ -182,7 +182,10 @@ async def test_every_call_of_a_server_passes_the_gate(tmp_path: Path, answer: st
     assert place.exists() == (answer == "allow") or not house.vault.exists()
     denied = [event["rule"] for event in turn.of("permission_denied")]
     assert denied == (["no-notes"] if answer == "deny" else [])
-    assert turn.of("tool_result")[0]["isError"] == (answer == "deny")
+    (result,) = turn.of("tool_result")
+    assert result["isError"] == (answer == "deny")
+    # The agent's program calls a refusal a "hook error"; people read what it is.
+    assert result["content"].startswith("refused: ") == (answer == "deny")
 
 
 @pytest.mark.parametrize("level", list(TrustLevel))

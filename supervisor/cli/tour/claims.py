@@ -11,9 +11,7 @@ from supervisor.cli.client import TERMINAL, Heard
 from supervisor.events.redact import REPLACEMENT
 
 _EVIDENCE_WIDTH: Final = 110
-_AGENTS_OWN: Final = re.compile(
-    r"^\s*(?:Exit code \d+$|PreToolUse:\w+ hook error: |\d+[\t→])", re.MULTILINE
-)
+_AGENTS_OWN: Final = re.compile(r"^\s*(?:Exit code \d+$|refused: |\d+[\t→])", re.MULTILINE)
 """What the agent's program adds to a result: exit codes, who refused, the numbers of lines."""
 
 

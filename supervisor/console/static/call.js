@@ -101,7 +101,7 @@ export class Call {
     this.#result = result;
     this.node.classList.remove("asking");
     if (!this.#refused) {
-      if (result.isError) this.#set("failed", "bad");
+      if (result.isError) this.#set(result.content.startsWith("refused: ") ? "denied" : "failed", "bad");
       else if (!this.decided) this.#set("allowed", "good");
       if (!this.decided && !this.#why.hasChildNodes() && !canLookUp()) fill(this.#why, "The policy allowed it without asking.");
     }

@@ -17,6 +17,7 @@ from supervisor.events.schema import (
 from supervisor.runtimes import translate
 from supervisor.runtimes.contract import RunResult
 from supervisor.runtimes.translate import Translator
+from supervisor.sessions.spoken import spoken
 
 
 def said(*frames: dict[str, Any]) -> list[object]:
@@ -136,3 +137,24 @@ def test_a_server_that_the_turn_has_to_do_without_is_a_warning(status: str, says
     (warning,) = [each for each in said(frame) if isinstance(each, WarningEvent)]
     assert says in warning.message
     assert len(warning.message) < 300
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("PreToolUse:Read hook error: `.env` is denied", "refused: `.env` is denied"),
+        ("PreToolUse:mcp__a__b hook error: no", "refused: no"),
+        ("cat: no such file", "cat: no such file"),
+        ("said\nPreToolUse:Read hook error: no", "said\nPreToolUse:Read hook error: no"),
+    ],
+)  # fmt: skip
+def test_a_refusal_reads_as_one_live_and_later(content: str, told: str) -> None:
+    block = {"type": "tool_result", "tool_use_id": "t", "content": content, "is_error": True}
+    frame = {"type": "user", "message": {"role": "user", "content": [block]}}
+    assert said(frame) == [ToolResultEvent(tool_use_id="t", content=told, is_error=True)]
+    kept = spoken(frame)
+    assert kept is not None
+    assert kept.blocks[0]["content"] == told
+    # What a tool gave that did its work is told as it is.
+    fine = {"type": "user", "message": {"role": "user", "content": [{**block, "is_error": False}]}}
+    assert said(fine) == [ToolResultEvent(tool_use_id="t", content=content)]

@@ -227,7 +227,7 @@ def test_evidence_is_one_short_line() -> None:
     ("result", "says_so"),
     [
         ("Exit code 1\ncat: x: No such file", "cat: x: No such file"),
-        ("PreToolUse:Read hook error: `x` is denied", "`x` is denied"),
+        ("refused: `x` is denied", "`x` is denied"),
         ("     7→the seventh\n     8\tthe eighth", "the seventh\nthe eighth"),
         ("it is Exit code 1 here, 7→8", "it is Exit code 1 here, 7→8"),
     ],
