@@ -8,6 +8,7 @@ CLI fell back to a request without streaming.
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from supervisor.events.refusal import in_plain_words
 from supervisor.events.schema import (
     InitEvent,
     ModelEvent,
@@ -20,7 +21,6 @@ from supervisor.events.schema import (
     WarningEvent,
 )
 from supervisor.runtimes.contract import RunResult
-from supervisor.runtimes.refusal import in_plain_words
 
 CONNECTION_FAILED: Final = "mcp_connection_failed"
 """The code of the warning that a turn does without a server that it was to have."""

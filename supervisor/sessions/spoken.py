@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from supervisor.runtimes.refusal import in_plain_words
+from supervisor.events.refusal import in_plain_words
 from supervisor.sessions.memory import without_earlier
 
 Role = Literal["user", "assistant", "summary"]
