@@ -101,3 +101,8 @@ def test_the_readme_shows_the_end_of_a_tour_that_held() -> None:
     played = transcript[transcript.index("\n1. ") :]
     assert told[1] == told[2] == str(len(re.findall(r"^   held  ", played, re.MULTILINE)))
     assert "NOT HELD" not in transcript
+    # What is shown before the whole run is unfolded is its end, word for word.
+    above = readme.split("<!-- tour:begin -->")[0]
+    shown = re.findall(r"```text\n(.*?)```", above, re.DOTALL)
+    assert len(shown) == 1
+    assert transcript.rstrip().removesuffix("```").endswith(shown[0])
