@@ -85,6 +85,7 @@ from supervisor.storage.figures import figures
 from supervisor.storage.grants import GrantStore
 from supervisor.storage.identity import token_of
 from supervisor.storage.place import database_place
+from supervisor.storage.reserve import Reserve
 from supervisor.storage.sessions import SessionStore
 from supervisor.storage.tags import TagStore
 from supervisor.storage.timestamp import SystemClock
@@ -193,6 +194,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             places.turns,
             waiting=lambda: machinery.room.waiting,
             record=record,
+            reserve=(reserve := Reserve(places.data)),
         )
         engine_paths = await _engine_paths(settings, machinery)
         await asyncio.gather(
@@ -255,6 +257,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             servers=mcp.of_turn,
             sweep=sweeper.sweep_after_turn,
             ended=index.turn_ended,
+            make_room=reserve.give,
         )
         conversations = await stack.enter_async_context(
             Conversations(house=house, stores=stores, log=log, lanes=machinery.lanes)

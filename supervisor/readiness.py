@@ -25,6 +25,8 @@ from supervisor.storage.adoption import REMEDY, Adoption
 _LITTLE_SPACE: Final = 1 << 30
 _TOO_LITTLE_SPACE: Final = 64 << 20
 """Bytes; below this a turn's events and transcript may not find room."""
+_TOO_LITTLE_FOR_A_TURN: Final = 1 << 20
+"""Bytes; below this a turn's folder, with its prompt and what was said before, may not."""
 
 
 async def readiness(settings: Settings) -> Readiness:
@@ -45,6 +47,7 @@ async def checks(
     """All that a turn needs. `policy` is what was found of the policy, `compiled` is it, if any."""
     return (
         _vault_check(settings),
+        *await asyncio.to_thread(_runtime_check, settings),
         policy,
         _model_check(settings, compiled),
         *await asyncio.to_thread(local_checks),
@@ -118,6 +121,25 @@ def _vault_check(settings: Settings) -> Check:
         detail=f"{settings.vault} is no folder that we may read and write",
         remedy="give one with --vault or TRUSTFLOOR_VAULT",
         needed=True,
+    )
+
+
+def _runtime_check(settings: Settings) -> tuple[Check, ...]:
+    """Whether the turns' folders find room; said only if they don't, as that is seldom a disk."""
+    place = next(
+        each for each in (settings.runtime_dir, *settings.runtime_dir.parents) if each.exists()
+    )
+    free = shutil.disk_usage(place).free
+    if free >= _TOO_LITTLE_FOR_A_TURN:
+        return ()
+    return (
+        Check(
+            "runtime folder",
+            ok=False,
+            detail=f"{settings.runtime_dir}, {free >> 10} KB free",
+            remedy="free some space there, or set TRUSTFLOOR_RUNTIME_DIR to another folder",
+            needed=True,
+        ),
     )
 
 

@@ -20,6 +20,7 @@ from supervisor.runtimes.container.spec import LABEL_SESSION, LABEL_TURN
 from supervisor.runtimes.container.vault_view import VaultViews
 from supervisor.runtimes.local.leftovers import count_marked, end_leftovers
 from supervisor.runtimes.turn_folder import remove_leftover_turns
+from supervisor.storage.reserve import Reserve
 
 logger = logging.getLogger(__name__)
 
@@ -40,8 +41,10 @@ class Sweeper:
         *,
         waiting: Callable[[], Collection[TurnId]] = frozenset,
         record: Append | None = None,
+        reserve: Reserve | None = None,
     ) -> None:
         self._record = record
+        self._reserve = reserve
         self._engine = engine
         self._views = views
         self._living = living
@@ -71,6 +74,8 @@ class Sweeper:
             await self._tell("folders", await asyncio.to_thread(self._sweep_folders))
         except OSError as error:
             logger.warning("left-overs could not be removed: %s", error)
+        if self._reserve is not None:  # only now: what was removed may have been what was missing
+            await asyncio.to_thread(self._reserve.hold)
 
     async def _tell(self, what: str, count: int) -> None:
         """Enter what was ended or removed into the audit log; it is gone in any case."""

@@ -39,6 +39,7 @@ _OTHER_VARIABLES: Final = frozenset(
         # of scripts/ and of the tests
         "TRUSTFLOOR_BASE",
         "TRUSTFLOOR_CLI",
+        "TRUSTFLOOR_PULL_SECONDS",
         "TRUSTFLOOR_TEST_SEED",
         # of compose.yaml
         "TRUSTFLOOR_USER",

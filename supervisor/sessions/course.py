@@ -4,8 +4,9 @@ Below `conversations.py`, which begins turns; `turn.py` performs the plan. Whate
 turn gets one ending and gives its lane back.
 """
 
+import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -110,7 +111,8 @@ class Course:
         except SessionNotFound as gone:
             words = failed(plan.run.session_id, gone)
         except Exception as fault:  # noqa: BLE001  (a turn's task may not fall silent)
-            words = failed(plan.run.session_id, _incident(fault), heard.partial_response)
+            failure = _unwritten(fault) or _incident(fault)
+            words = failed(plan.run.session_id, failure, heard.partial_response)
         finally:
             words = words or cut_off(plan.run.session_id, heard.partial_response)
             unsaid = () if heard.has_message else (plan.user_message(),)
@@ -151,16 +153,29 @@ class Course:
         # The terminal event first: a row that has ended without one would leave readers waiting.
         try:
             lane.is_ending = True
-            await self._log.append_all(lane.session_id, lane.turn_id, (*unsaid, words.event))
-            await self._stores.turns.end(lane.turn_id, words.state, words.error_code, used)
+            last = (*unsaid, words.event)
             ending = {"state": words.state, "error": words.error_code}
-            await self._house.record("ending", lane.session_id, lane.turn_id, ending)
+            for write in (
+                partial(self._log.append_all, lane.session_id, lane.turn_id, last),
+                partial(self._stores.turns.end, lane.turn_id, words.state, words.error_code, used),
+                partial(self._house.record, "ending", lane.session_id, lane.turn_id, ending),
+            ):
+                await self._written(write)
             then()
         except Exception:
             # Whatever it is, it must not take other sessions' turns along.
             logger.exception("turn %s: its ending could not be stored", lane.turn_id)
         finally:
             self._lanes.leave(lane)
+
+    async def _written(self, write: Callable[[], Awaitable[object]]) -> None:
+        """Write, and once more with what room was held back, should the disk refuse."""
+        try:
+            await write()
+        except ConfigurationError:
+            if not await asyncio.to_thread(self._house.make_room):
+                raise
+            await write()
 
     def _gate(self, plan: TurnPlan, runtime: Runtime) -> TurnGate:
         vault = runtime.as_seen_vault or str(plan.run.vault)
@@ -240,6 +255,13 @@ def _note_end(plan: TurnPlan, words: LastWords, heard: Heard, seconds: float) ->
         duration_ms=round(seconds * 1000),
     )
     logger.info("turn ended", extra=known)
+
+
+def _unwritten(fault: BaseException) -> ConfigurationError | None:
+    """What was said of it, if what ended the turn is that something couldn't be written down."""
+    if isinstance(fault, BaseExceptionGroup):
+        return next(filter(None, map(_unwritten, fault.exceptions)), None)
+    return fault if isinstance(fault, ConfigurationError) else None
 
 
 def _incident(fault: Exception) -> TurnFailed:

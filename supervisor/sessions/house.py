@@ -68,6 +68,11 @@ def _nobody(_: SessionId) -> None:
     """Nobody is told."""
 
 
+def _no_room() -> bool:
+    """Nothing was held back."""
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class House:
     """The terms of this supervisor that hold for every turn. Seconds are wall-clock."""
@@ -94,3 +99,5 @@ class House:
     """Removes what is ours and in use by no turn; called after each one. Never raises."""
     ended: Callable[[SessionId], None] = _nobody
     """Told after each turn which session it was of. Never raises."""
+    make_room: Callable[[], bool] = _no_room
+    """Gives what was held back of the disk for a turn's ending; False: there is none. Blocks."""

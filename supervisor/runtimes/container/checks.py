@@ -1,8 +1,15 @@
 """What `doctor` and health say of the container engine and the runner image."""
 
+import shutil
+from typing import Final
+
 from supervisor.errors import TurnFailed
 from supervisor.observability.health import Check
-from supervisor.runtimes.container.engine import Engine, EngineInfo
+from supervisor.runtimes.container.engine import FREE_ITS_DISK, Engine, EngineInfo
+
+_LITTLE_ROOM: Final = 512 << 20
+_TOO_LITTLE_ROOM: Final = 1 << 20
+"""Bytes. A container is some 50 KB of the engine's disk; what runs in it writes nothing there."""
 
 
 async def engine_checks(engine: Engine, image: str) -> tuple[Check, ...]:
@@ -14,9 +21,23 @@ async def engine_checks(engine: Engine, image: str) -> tuple[Check, ...]:
         return Check("engine", ok=False, detail=error.message, remedy=error.remedy), unknown
     return (
         Check("engine", ok=True, detail=f"version {info.version} at {engine.path}"),
+        *_disk(info),
         _seccomp(info),
         await _image(engine, image),
     )
+
+
+def _disk(info: EngineInfo) -> tuple[Check, ...]:
+    """The room where the engine keeps what it has, if we can see that place."""
+    try:
+        free = shutil.disk_usage(info.root).free
+    except OSError:  # another machine's, or another container's
+        return ()
+    detail = f"{info.root}, {free >> 20} MB free"
+    if free >= _LITTLE_ROOM:
+        return (Check("engine's disk", ok=True, detail=detail),)
+    ok = None if free >= _TOO_LITTLE_ROOM else False
+    return (Check("engine's disk", ok=ok, detail=detail, remedy=FREE_ITS_DISK),)
 
 
 def _seccomp(info: EngineInfo) -> Check:

@@ -43,6 +43,8 @@ Raised with every change to the receipt or the start line that an older peer can
 """
 START_ENGINE: Final = "run scripts/engine"
 BUILD_IMAGE: Final = "run scripts/images"
+FREE_ITS_DISK: Final = "free disk space for the engine: docker system df, docker system prune"
+JOIN_ITS_GROUP: Final = 'run: sudo usermod -aG docker "$USER", and log in anew'
 
 _ANSWER_SECONDS: Final = 7.0  # less than a call: its thread ends before its caller gives up
 _THREADS: Final = 32
@@ -337,7 +339,7 @@ class Engine:
 
 
 _UNREACHABLE: Final[tuple[tuple[type[BaseException], str, str], ...]] = (
-    (PermissionError, "is not for this user", "add the user to the group docker"),
+    (PermissionError, "is not for this user", JOIN_ITS_GROUP),
     (FileNotFoundError, "doesn't exist", START_ENGINE),
     (ConnectionRefusedError, "has nobody listening", START_ENGINE),
     (TimeoutError, "accepts and doesn't answer", "restart the engine"),
@@ -373,7 +375,7 @@ def _refusal(error: docker.errors.APIError) -> Exception:
         return _Conflict(said)
     remedy = None
     if "no space left" in said:
-        remedy = "free disk space for the engine: docker system df, docker system prune"
+        remedy = FREE_ITS_DISK
     elif "source path does not exist" in said:
         remedy = (
             "the engine finds the supervisor's folders elsewhere: say where, with"

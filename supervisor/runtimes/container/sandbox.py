@@ -139,6 +139,9 @@ class SandboxMaker:
         try:
             view.begin(plan, self._sandboxes.own_files)
             yield view
+        except EngineRefused as refused:
+            # What can't be filled is removed, and then the engine finds nothing to mount.
+            raise view.failure or refused from refused
         finally:
             await view.discard()
 

@@ -66,6 +66,14 @@ class TurnView:
             )
         return report
 
+    @property
+    def failure(self) -> VaultUnavailable | None:
+        """Why it couldn't be filled, if that is known by now."""
+        if self._filling is None or not self._filling.done() or self._filling.cancelled():
+            return None
+        error = self._filling.exception()
+        return error if isinstance(error, VaultUnavailable) else None
+
     async def discard(self) -> None:
         """End the filling and remove all of it; doing so twice is harmless."""
         if self._discarded:
@@ -73,5 +81,6 @@ class TurnView:
         self._stop.set()
         if self._filling is not None:
             await asyncio.wait({self._filling})
+            self._filling.exception()  # looked at: nobody may have waited for it
         await asyncio.to_thread(self._views.discard, self._turn)
         self._discarded = True
