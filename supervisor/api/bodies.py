@@ -184,6 +184,7 @@ class SessionView(View):
     created_at: datetime
     last_accessed: datetime
     active: bool
+    tags: tuple[str, ...] = ()
     damaged: tuple[str, ...] = ()
 
 

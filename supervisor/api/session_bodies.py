@@ -26,7 +26,6 @@ class SessionWithMessagesView(SessionView):
     `before` is the cursor of the page before; null: this one begins with the first message.
     """
 
-    tags: tuple[str, ...] = ()
     messages: tuple[MessageView, ...] = ()
     before: str | None = None
     notes: tuple[str, ...] = Field(

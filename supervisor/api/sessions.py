@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import resource
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -79,11 +79,10 @@ async def list_sessions(  # noqa: PLR0913 - each is a filter
     id: Annotated[str | None, Query(min_length=4, max_length=36, description=_BY_ID)] = None,
 ) -> SessionsView:
     """A page of sessions, the last accessed first."""
-    active = set(supervisor.conversations.active())
     if id is not None:
         named = await supervisor.sessions.sessions_beginning(id)
-        seen = [SessionView(**_of(row, active)) for row in named if caller.may_see(row.workspace)]
-        return SessionsView(sessions=seen[:limit], next=None)
+        seen = [row for row in named if caller.may_see(row.workspace)][:limit]
+        return SessionsView(sessions=await _views(supervisor, seen), next=None)
     wanted = [workspace] if workspace or caller.workspaces is None else sorted(caller.workspaces)
     found = [
         row
@@ -103,7 +102,7 @@ async def list_sessions(  # noqa: PLR0913 - each is a filter
         found.sort(key=lambda row: row.last_accessed, reverse=True)
     rows = found[:limit]
     return SessionsView(
-        sessions=[SessionView(**_of(row, active)) for row in rows],
+        sessions=await _views(supervisor, rows),
         next=rows[-1].cursor if len(rows) == limit else None,
     )
 
@@ -125,8 +124,7 @@ async def get_session(  # noqa: PLR0913 - each is a part of the request
     row = await require_session(supervisor, session_id, caller)
     page = await _page(supervisor, row, limit, before)
     view = SessionWithMessagesView(
-        **_of(row, set(supervisor.conversations.active())),
-        tags=tuple(await supervisor.tags.get_session_tags(row.id)),
+        **await _of(supervisor, row),
         messages=tuple(
             MessageView(
                 id=each.id,
@@ -165,7 +163,7 @@ async def change_session(
             await supervisor.tags.add_tag(row.id, tag)
     row = await supervisor.sessions.update_session(row.id, SessionUpdate(**given))
     supervisor.index.changed()
-    return SessionView(**_of(row, set(supervisor.conversations.active())))
+    return SessionView(**await _of(supervisor, row))
 
 
 @router.post(
@@ -181,7 +179,7 @@ async def fork_session(session_id: str, supervisor: Supervisor, caller: Calling)
     row = await require_session(supervisor, session_id, caller)
     made = await supervisor.conversations.fork(row.id)
     supervisor.index.turn_ended(made.id)
-    return SessionView(**_of(made, set(supervisor.conversations.active())))
+    return SessionView(**await _of(supervisor, made))
 
 
 @router.post("/chat/session/{session_id}/archive", responses=refusals(SessionNotFound))
@@ -268,7 +266,18 @@ async def _page(supervisor: Parts, row: Session, limit: int, before: str | None)
     )
 
 
-def _of(row: Session, active: Collection[SessionId]) -> dict[str, Any]:
+async def _views(supervisor: Parts, rows: Sequence[Session]) -> list[SessionView]:
+    tags = await supervisor.tags.tags_of([row.id for row in rows])
+    active = set(supervisor.conversations.active())
+    return [SessionView(**_fields(row, active, tags.get(row.id, ()))) for row in rows]
+
+
+async def _of(supervisor: Parts, row: Session) -> dict[str, Any]:
+    tags = await supervisor.tags.get_session_tags(row.id)
+    return _fields(row, set(supervisor.conversations.active()), tuple(tags))
+
+
+def _fields(row: Session, active: Collection[SessionId], tags: tuple[str, ...]) -> dict[str, Any]:
     return {
         "id": row.id,
         "title": row.title,
@@ -286,5 +295,6 @@ def _of(row: Session, active: Collection[SessionId]) -> dict[str, Any]:
         "created_at": row.created_at,
         "last_accessed": row.last_accessed,
         "active": row.id in active,
+        "tags": tags,
         "damaged": row.damaged,
     }

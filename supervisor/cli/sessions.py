@@ -223,6 +223,8 @@ def _facts(session: dict[str, Any]) -> str:
     ]
     if session["agentPath"]:
         parts.append(session["agentPath"])
+    if session["tags"]:
+        parts.append("tags " + ", ".join(session["tags"]))
     if session["active"]:
         parts.append("a turn runs")
     return " · ".join(parts)

@@ -2,6 +2,7 @@
 
 import sqlite3
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -68,6 +69,19 @@ class TagStore:
             (session_id,),
         )
         return [row["tag"] for row in rows]
+
+    async def tags_of(self, sessions: Sequence[SessionId]) -> dict[SessionId, tuple[str, ...]]:
+        """The tags of these sessions, each by the alphabet; those without one are left out."""
+        found: dict[SessionId, tuple[str, ...]] = {}
+        marks = ", ".join("?" * len(sessions))
+        for row in await self._db.rows(
+            f"SELECT session_id, tag FROM session_tags WHERE session_id IN ({marks})"  # noqa: S608
+            f" AND {_READABLE} ORDER BY tag",
+            tuple(sessions),
+        ):
+            session_id = SessionId(row["session_id"])
+            found[session_id] = (*found.get(session_id, ()), row["tag"])
+        return found
 
     async def get_sessions_by_tag(self, tag: str, limit: int = 50) -> list[Session]:
         """Up to `limit` sessions that have the tag, the last accessed first."""

@@ -116,9 +116,19 @@ async def test_tags_and_context_folders_are_kept_and_sessions_found_by_a_tag(tab
     await expect(folders.get_by_role("listitem")).to_have_text(["notes"])
     stored = await house.get(f"/api/sessions/{tagged}/contexts")
     assert stored["folders"] == ["notes"]
+    # What is begun and not sent is there again, for its session alone, and in no store.
+    await page.get_by_label("Message", exact=True).fill("a secret draft")
     await page.get_by_role("link", name="plans").click()
     await tab.arrived("Sessions")
-    await expect(page.locator(f"[data-session='{tagged}']")).to_be_visible()
+    row = page.locator(f"[data-session='{tagged}']")
+    await expect(row.locator("[data-tags]")).to_have_text("plans")
+    await row.get_by_role("link").click()
+    await expect(page.get_by_label("Message", exact=True)).to_have_value("a secret draft")
+    stores = "JSON.stringify([{...localStorage}, {...sessionStorage}])"
+    assert "a secret draft" not in await page.evaluate(stores)
+    await tab.go(f"#/session/{other}", "")
+    await expect(page.get_by_label("Message", exact=True)).to_have_value("")
+    await tab.go("#/sessions?tag=plans", "Sessions")
     await expect(page.locator(f"[data-session='{other}']")).to_have_count(0)
     await page.get_by_label("Tag").select_option("")
     await expect(page.locator(f"[data-session='{other}']")).to_be_visible()

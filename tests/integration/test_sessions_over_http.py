@@ -71,6 +71,9 @@ async def test_a_session_is_renamed_tagged_put_away_and_found_by_what_it_is() ->
         changed = await client.patch(path, json={"title": "May", "tags": ["Plans", "home"]})
         assert changed.json()["title"] == "May"
         assert (await client.get(path)).json()["tags"] == ["home", "plans"]
+        assert changed.json()["tags"] == ["home", "plans"]
+        (row,) = (await client.get("/api/chat/sessions")).json()["sessions"]
+        assert row["tags"] == ["home", "plans"]
         for tag, found in (("PLANS", 1), ("nobody", 0)):
             listed = (await client.get("/api/chat/sessions", params={"tag": tag})).json()
             assert len(listed["sessions"]) == found

@@ -2,6 +2,7 @@
 
 import { attaching } from "./chosen.js";
 import { fill, h } from "./dom.js";
+import { draftOf, keepDraft } from "./drafts.js";
 import { Sending } from "./sending.js";
 import { problemBox } from "./ui.js";
 
@@ -14,6 +15,8 @@ const AT_WORK = "At work: it takes the next message when it is done.";
  */
 export function composer(id, { signal, sent }) {
   const words = h("textarea", { rows: "2", dir: "auto", data: { message: "" }, id: "message", placeholder: "Message to the agent" });
+  words.value = draftOf(id);
+  words.addEventListener("input", () => keepDraft(id, words.value));
   const told = h("div", {});
   const go = h("button", { type: "submit", class: "main" }, "Send");
   const hint = h("span", { class: "muted small wide" }, READY);
@@ -33,6 +36,7 @@ export function composer(id, { signal, sent }) {
       if (!files.isEmpty) body.attachments = await files.wire();
       await sending.send(body);
       words.value = "";
+      keepDraft(id, "");
       files.clear();
       sent();
     } catch (error) {

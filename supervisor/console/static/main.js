@@ -3,6 +3,7 @@
 import { get, hasSecret, keepSecret, post, session } from "./api.js";
 import { say } from "./announce.js";
 import { fill } from "./dom.js";
+import { forgetDrafts } from "./drafts.js";
 import { drawBar, drawRooms } from "./frame.js";
 import { listen } from "./feed.js";
 import { keepThePage } from "./files.js";
@@ -63,6 +64,7 @@ function signOut() {
   signedIn = null;
   become(null);
   keepSecret(null);
+  forgetDrafts();
   end();
   document.body.classList.remove("in");
   drawBar({});

@@ -34,6 +34,7 @@ function line(row, { reload }) {
     h("div", { class: "about" }, trustBadge(row.trustLevel), isWaiting(row.id) ? chip("waits for you", "wait") : row.active ? chip("running", "wait") : null,
       row.archived ? chip("put away") : null, row.damaged.length > 0 ? chip("damaged", "bad") : null,
       h("span", {}, visible(row.workspace)), row.agentPath ? h("span", {}, visible(row.agentPath)) : null,
+      row.tags.length > 0 ? h("span", { data: { tags: "" } }, row.tags.map((tag) => chip(visible(tag)))) : null,
       row.source !== "parachute" ? h("span", {}, `from ${visible(row.source)}`) : null,
       h("span", {}, counted(row.messageCount, "message")), moment(row.lastAccessed)),
     h("div", { class: "acts" }, put));
