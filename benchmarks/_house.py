@@ -81,7 +81,7 @@ class Supervisor:
             async with self.client.get(f"{self.url}/api/containers") as answer:
                 answer.raise_for_status()
                 found = (await answer.json())["containers"]
-            if all(each["waiting"] and each["state"] == "running" for each in found):
+            if all(each["waiting"] for each in found):
                 return
             await asyncio.sleep(0.05)
 

@@ -95,8 +95,8 @@ class WaitingRoom(Generic[T]):
 
     @property
     def waiting(self) -> set[TurnId]:
-        """Of these, those that nobody has taken."""
-        return {each.id for each in self._waiting.values()}
+        """Of these, those that are ready, and that nobody has taken."""
+        return {each.id for each in self._waiting.values() if each.ready.done()}
 
     def expect(
         self,

@@ -76,8 +76,11 @@ async def test_its_mark_counts_as_in_use_from_before_its_making_to_after_its_end
     async with WaitingRoom[str](1, A_WHILE) as room:
         room.expect(ADA, "fit", made.open)
         assert len(room.ids) == 1
-        assert room.ids == room.waiting
+        assert room.waiting == set()
         made.may_open.set()
+        async with asyncio.timeout(A_WHILE):
+            while room.waiting != room.ids:
+                await asyncio.sleep(0.001)
         held = await room.take(ADA, "fit")
         assert held is not None
         assert room.ids == set(made.opened)
