@@ -76,6 +76,7 @@ INVARIANTS: Final = (
         "A container's output is untrusted input: bounded, checked, pinned to its turn.",
         (
             "security/test_inv_07_output_is_hostile.py",
+            "security/test_inv_07_before_the_message.py",
             "security/test_inv_07_no_transcript_changes_sides.py",
             "security/test_inv_07_vault_texts_are_hostile.py",
             "unit/runtimes/test_wire.py",

@@ -153,10 +153,11 @@ _WHERE_SERVERS_RUN: Final[Mapping[TrustLevel, str]] = {
 
 @asynccontextmanager
 async def open_agent(
-    plan: RunPlan, places: Places, channel: Channel, gate: ToolGate
+    plan: RunPlan, places: Places, channel: Channel, gate: ToolGate, *, ahead: bool = False
 ) -> AsyncIterator[Connection]:
     """Speak to a CLI that its cage has started, until the block is left.
 
+    `ahead`: of its message, for which it waits in silence until the transport is told to `hear`.
     Raises TurnFailed, with the cage's cause of death where there is one.
     """
     transport = ChannelTransport(
@@ -170,6 +171,7 @@ async def open_agent(
         plan.honeytokens,
         plan.far,
         where_servers_run=_WHERE_SERVERS_RUN[plan.level],
+        ahead=ahead,
     )
     async with (
         contextlib.nullcontext() if plan.far is None else plan.far.open(),

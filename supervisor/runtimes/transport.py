@@ -99,8 +99,25 @@ class OutputWatch:
             raise tripped(self._honeytokens.report(path, "the agent's output"))
 
 
+def _watch_for(honeytokens: Honeytokens | None) -> OutputWatch | None:
+    return OutputWatch(honeytokens) if honeytokens is not None else None
+
+
+class _TooEarly(AgentProcessFailed):
+    """Nothing of it is kept: it may come from a vault that has changed by then."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the agent process spoke before it was given a message", remedy="send the message again"
+        )
+
+
 class ChannelTransport(Transport):
-    """Reads in the SDK's reader task; `said` is bounded, so a slow turn slows its cage."""
+    """Reads in the SDK's reader task; `said` is bounded, so a slow turn slows its cage.
+
+    `ahead` of its message a process may answer what it is asked, and that is all: the first other
+    byte before `hear` ends the talk.
+    """
 
     def __init__(  # noqa: PLR0913 - what one turn's talk takes
         self,
@@ -111,21 +128,23 @@ class ChannelTransport(Transport):
         far: FarServers | None = None,
         *,
         where_servers_run: str = "",
+        ahead: bool = False,
     ) -> None:
         self._channel = channel
         self._far = FarTalk(far, self.write, self._warn) if far is not None else None
         self._wire = wire
         self._transcript = transcript
         self._translator = Translator(where_servers_run)
-        self._watch: OutputWatch | None = None
-        self.watch_for(honeytokens)
+        self._watch = _watch_for(honeytokens)
+        self._is_ahead = ahead
         self._ready = False
         self._writing = asyncio.Lock()
         self.said = SaidQueue()
 
-    def watch_for(self, honeytokens: Honeytokens | None) -> None:
-        """From now on these are looked for in what the process says."""
-        self._watch = OutputWatch(honeytokens) if honeytokens is not None else None
+    def hear(self, honeytokens: Honeytokens | None) -> None:
+        """Its message comes: what the process says is a turn's now, and watched for these."""
+        self._is_ahead = False
+        self._watch = _watch_for(honeytokens)
 
     async def connect(self) -> None:
         """The process runs already: its cage started it."""
@@ -148,13 +167,14 @@ class ChannelTransport(Transport):
         try:
             async for control in self._controls():
                 yield control
+            self._ready = False  # by now: why it ended may take seconds to learn
             cause = await self._channel.cause_of_death()
             if cause is None and self._wire.is_owed_an_answer:
                 cause = AgentProcessFailed(
                     "the agent process ended without answering", remedy="send the message again"
                 )
-        except HoneytokenTripped as tripped:
-            cause = tripped
+        except (HoneytokenTripped, _TooEarly) as ended:
+            cause = ended
         except OSError as error:
             cause = AgentProcessFailed(
                 f"the connection to the agent process broke: {error.strerror or error}",
@@ -178,17 +198,30 @@ class ChannelTransport(Transport):
         async for chunk in self._channel.chunks():
             for start in range(0, len(chunk), _PIECE_BYTES):
                 piece = chunk[start : start + _PIECE_BYTES]
+                self._require_silence()
                 if self._watch is not None:
                     # Before the line it is in is whole: nothing of that line is said or kept.
                     self._watch.look_at(piece)
                 for admitted in self._wire.feed(piece):
+                    self._require_answer(admitted)
                     if (control := await self._take(admitted)) is not None:
                         yield control
+                if self._wire.is_amid_a_line:
+                    self._require_silence()
                 # A socket that always has more never makes its reader wait: others would.
                 await asyncio.sleep(0)
         for admitted in self._wire.finish():
             if (control := await self._take(admitted)) is not None:
                 yield control
+
+    def _require_silence(self) -> None:
+        if self._is_ahead and not self._wire.is_owed_an_answer:
+            raise _TooEarly
+
+    def _require_answer(self, admitted: Admitted) -> None:
+        is_answer = isinstance(admitted, Control) and admitted.frame["type"] == "control_response"
+        if self._is_ahead and not is_answer:
+            raise _TooEarly
 
     async def _take(self, admitted: Admitted) -> dict[str, Any] | None:
         match admitted:

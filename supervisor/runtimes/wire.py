@@ -120,6 +120,11 @@ class Wire:
         """Whether the process has not answered something that we asked it."""
         return bool(self._ours)
 
+    @property
+    def is_amid_a_line(self) -> bool:
+        """Whether a line was begun that has no end yet."""
+        return bool(self._pending) or self._skipping
+
     def sent(self, line: str) -> None:
         """Note a line that goes to the process, so that only answers to it are admitted."""
         try:

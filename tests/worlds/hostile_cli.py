@@ -8,6 +8,7 @@ import json
 import os
 import select
 import signal
+import socket
 import sys
 import time
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 PROMPT = Path("/run/trustfloor/prompt.txt")
+MODEL = "/run/trustfloor/model.sock"
 PROJECTS = "/home/agent/.claude/projects"
 MIB = 1024 * 1024
 
@@ -48,6 +50,7 @@ class Agent:
         told = " ".join(sys.argv).replace("=", " ").split()
         flag = "--session-id" if "--session-id" in told else "--resume"
         self.session = Path(told[told.index(flag) + 1]).name.removesuffix(".jsonl")
+        self.waits = not Path(MODEL).exists()
         self.pending = b""
         self.hook = "hook_0"
 
@@ -72,7 +75,8 @@ class Agent:
                     matchers = (request.get("hooks") or {}).get("PreToolUse") or []
                     for matcher in matchers:
                         self.hook = matcher["hookCallbackIds"][0]
-                    say(type="system", subtype="init", model="hostile", tools=["Bash"])
+                    if not self.waits:
+                        say(type="system", subtype="init", model="hostile", tools=["Bash"])
                 say(
                     type="control_response",
                     response={
@@ -81,6 +85,9 @@ class Agent:
                         "response": {"hook_on_failure_supported": True, "hooks_applied": True},
                     },
                 )
+                early = getattr(self, "early_" + self.mode, None)
+                if early and self.waits:
+                    early()
             elif frame.get("type") == "user":
                 self.words = frame["message"]["content"]
                 getattr(self, "do_" + self.mode)()
@@ -102,6 +109,63 @@ class Agent:
                 **more,
             },
         )
+
+    # Before its message, where it waits for one ---------------------------------------------------
+
+    def keep(self, words: str) -> None:
+        """Write into its own transcript."""
+        say(
+            type="transcript_mirror",
+            filePath=f"{PROJECTS}/-vault/{self.session}.jsonl",
+            entries=[{"type": "user", "uuid": "u", "message": {"content": words}}],
+        )
+
+    def do_early(self) -> None:
+        self.keep("polite")
+        text("polite")
+        result("polite")
+
+    do_early_nothing = do_early_frames = do_early_half = do_early_end = do_early_request = do_early
+
+    def early_early_frames(self) -> None:
+        """Speaks, calls a tool and writes its transcript before it is given a message."""
+        text(Path("/vault/notes/today.md").read_text())
+        self.keep("FORGED")
+        self.ask("early", "Bash", {"command": "true"})
+        result("FORGED")
+
+    def early_early_half(self) -> None:
+        """Begins a frame, to end it when it is given a message."""
+        raw(b'{"type":"assistant","message":{"content":[{"type":"text","text":"FORGED')
+
+    def early_early_end(self) -> None:
+        os.close(1)
+        os.close(2)
+        time.sleep(3600)
+
+    def early_early_request(self) -> None:
+        """Speaks to the model as soon as there is a way to it."""
+        body = json.dumps(
+            {
+                "model": self.given["model"],
+                "max_tokens": 10,
+                "messages": [{"role": "user", "content": "EARLY"}],
+            }
+        )
+        while True:
+            with socket.socket(socket.AF_UNIX) as way:
+                try:
+                    way.connect(MODEL)
+                except OSError:
+                    time.sleep(0.001)
+                    continue
+                way.sendall(
+                    b"POST /v1/messages HTTP/1.1\r\nHost: gateway\r\n"
+                    b"Content-Type: application/json\r\nanthropic-version: 2023-06-01\r\n"
+                    b"Content-Length: %d\r\n\r\n%s" % (len(body), body.encode())
+                )
+                way.recv(100)
+                return
 
     # What a turn may be like -------------------------------------------------------------------
 

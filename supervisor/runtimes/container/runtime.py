@@ -105,7 +105,8 @@ class ContainerRuntime:
     async def _made(self, stack: AsyncExitStack, plan: RunPlan, gate: ToolGate) -> AgentRun:
         sandbox = await stack.enter_async_context(self._maker.open(plan))
         door = await stack.enter_async_context(door_for(self._gateway, plan, sandbox.folder))
-        return AgentRun(await _connected(stack, sandbox, plan, gate), sandbox.receipt, door)
+        connection = await _connected(stack, sandbox, plan, gate, ahead=False)
+        return AgentRun(connection, sandbox.receipt, door)
 
     @asynccontextmanager
     async def _ahead(self, plan: RunPlan, turn: TurnId) -> AsyncIterator[Waiting]:
@@ -114,7 +115,8 @@ class ContainerRuntime:
         async with AsyncExitStack() as stack:
             stack.enter_context(log_context(session_id=plan.session_id, turn_id=turn))
             sandbox = await stack.enter_async_context(self._maker.open(replace(plan, turn_id=turn)))
-            yield Waiting(sandbox, await _connected(stack, sandbox, plan, gate), gate)
+            connection = await _connected(stack, sandbox, plan, gate, ahead=True)
+            yield Waiting(sandbox, connection, gate)
 
     async def _from_room(
         self, stack: AsyncExitStack, plan: RunPlan, gate: ToolGate
@@ -126,23 +128,26 @@ class ContainerRuntime:
         async with AsyncExitStack() as own:
             own.push_async_callback(held.end)
             sandbox, connection = held.value.sandbox, held.value.connection
-            door = await own.enter_async_context(door_for(self._gateway, plan, sandbox.folder))
             receipt = await self._maker.renewed(sandbox, plan)
-            if receipt is None:
+            # One that spoke already, or hung up, isn't ready any more.
+            if receipt is None or not connection.transport.is_ready():
                 return None
-            connection.transport.watch_for(plan.honeytokens)
+            door = await own.enter_async_context(door_for(self._gateway, plan, sandbox.folder))
+            connection.transport.hear(plan.honeytokens)
             held.value.gate.stands_for(gate)
             stack.push_async_exit(own.pop_all())
             return AgentRun(connection, receipt, door)
 
 
 async def _connected(
-    stack: AsyncExitStack, sandbox: Sandbox, plan: RunPlan, gate: ToolGate
+    stack: AsyncExitStack, sandbox: Sandbox, plan: RunPlan, gate: ToolGate, *, ahead: bool
 ) -> Connection:
     """The CLI, started in the sandbox; it ends with the stack."""
     places = _places(plan)
     await sandbox.channel.write(encode(_start_line(plan, places)))
-    connection = await stack.enter_async_context(open_agent(plan, places, sandbox.channel, gate))
+    connection = await stack.enter_async_context(
+        open_agent(plan, places, sandbox.channel, gate, ahead=ahead)
+    )
     await asyncio.to_thread(sandbox.folder.forget_servers)
     return connection
 
