@@ -66,11 +66,13 @@ with_engine_rights() {
     say "$socket is not yours to use, so this run has its group, $said, lent by sudo. To have it for good:"
     say "  sudo usermod -aG $said $(id -un)    and log in anew; whoever has it can become root by it"
     kept=$(mktemp)
+    # shellcheck disable=SC2064  # as it is now: it is a local variable
+    trap "rm -f '$kept'" EXIT
     export ENGINE_GROUP_LENT=yes
     # By a file that only this user can read: sudo drops variables, and arguments are for all to see.
     export -p >"$kept"
     # shellcheck disable=SC2016  # expanded by the inner shell
     as_root setpriv --reuid "$(id -u)" --regid "$(id -g)" --groups "$(id -G | tr ' ' ','),$group" \
-        bash -c '. "$1"; rm -f "$1"; cd "$2"; exec "${@:3}"' bash "$kept" "$PWD" "$@"
+        bash -c '. "$1"; cd "$2"; exec "${@:3}"' bash "$kept" "$PWD" "$@"
     exit
 }

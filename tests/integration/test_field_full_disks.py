@@ -69,7 +69,7 @@ def engine_fixture() -> Iterator[tuple[SecondEngine, SmallDisk]]:
         yield engine, disk
 
 
-@pytest.mark.parametrize("left", [0, 12 << 10, 32 << 10], ids=["nothing", "12 KB", "32 KB"])
+@pytest.mark.parametrize("left", [0, 32 << 10], ids=["nothing", "32 KB"])
 async def test_an_engine_s_full_disk(engine: tuple[SecondEngine, SmallDisk], left: int) -> None:
     second, disk = engine
     async with a_house(engine_socket=second.socket) as house:
