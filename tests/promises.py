@@ -230,7 +230,7 @@ FIELD_REPORTS: Final = (
     Promise(
         "S08",
         "Isolation that can't be had refuses the turn within seconds, and says what mends it.",
-        ("integration/test_field_no_step_down.py",),
+        ("integration/test_field_no_step_down.py", "integration/test_field_full_disks.py"),
     ),
     Promise(
         "S09",

@@ -44,7 +44,7 @@ Raised with every change to the receipt or the start line that an older peer can
 START_ENGINE: Final = "run scripts/engine"
 BUILD_IMAGE: Final = "run scripts/images"
 FREE_ITS_DISK: Final = "free disk space for the engine: docker system df, docker system prune"
-JOIN_ITS_GROUP: Final = 'run: sudo usermod -aG docker "$USER", and log in anew'
+JOIN_ITS_GROUP: Final = 'join the group docker: sudo usermod -aG docker "$USER", and log in anew'
 
 _ANSWER_SECONDS: Final = 7.0  # less than a call: its thread ends before its caller gives up
 _THREADS: Final = 32
