@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,7 +98,8 @@ async def house_on_a_small_disk(setting: str) -> AsyncIterator[tuple[House, Smal
         tempfile.TemporaryDirectory(prefix="tf-", dir="/tmp", ignore_cleanup_errors=True) as name,
         small_disk(Path(name) / "disk", 48) as disk,
     ):
-        async with a_house(Path(name), **{setting: disk.folder / "own"}) as house:
+        settings: dict[str, Any] = {setting: disk.folder / "own"}
+        async with a_house(Path(name), **settings) as house:
             assert (await ended(house))["type"] == "done"
             yield house, disk
             disk.free()
