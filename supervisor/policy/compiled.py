@@ -9,6 +9,7 @@ from typing import Final
 
 from supervisor.policy.bash.effect import Act, Analysis, Effect, ShellContext
 from supervisor.policy.bash.effects import analyse
+from supervisor.policy.bash.memory import Memory
 from supervisor.policy.bash.table import CommandTable
 from supervisor.policy.dangerous import DangerRule
 from supervisor.policy.deny_list import DenyList, DenyRule
@@ -122,6 +123,9 @@ class CompiledPolicy:
     )
     """What a command does, by its text, its folder and the home folder; the last ones are kept."""
 
+    memory: Memory = field(init=False, repr=False, compare=False)
+    """What single commands of other calls did, where their words alone tell."""
+
     def __post_init__(self) -> None:
         places = [rule for rule in self.dangerous if rule.is_about_places]
         acts = [rule for rule in self.dangerous if not rule.is_about_places]
@@ -129,6 +133,7 @@ class CompiledPolicy:
         object.__setattr__(self, "dangerous_places", _by_act(places))
         object.__setattr__(self, "filled", Kept(self.protected))
         object.__setattr__(self, "sources", Sources(self.denied))
+        object.__setattr__(self, "memory", Memory())
         object.__setattr__(self, "known_commands", lru_cache(MOST_KEPT)(self._analyse))
 
     def analysis_of(self, text: str, cwd: str, home: str) -> Analysis:
@@ -145,7 +150,8 @@ class CompiledPolicy:
         return self.analysis_of(shlex.join(words), cwd, home).effects
 
     def _analyse(self, text: str, cwd: str, home: str) -> Analysis:
-        return analyse(text, ShellContext(cwd=cwd, home=home, environment={}), self.commands)
+        context = ShellContext(cwd=cwd, home=home, environment={})
+        return analyse(text, context, self.commands, self.memory)
 
     def category(self, tool: str) -> Category:
         """The tool's category; the longest matching prefix counts, and a name beats a prefix."""

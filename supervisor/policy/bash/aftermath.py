@@ -26,26 +26,40 @@ _NETWORK: Final = frozenset(
 def aftermath(effects: Sequence[Effect], seen: Sequence[Invocation]) -> list[Effect]:
     """The effects, with those that come from commands working together."""
     found = list(effects)
-    found.extend(_remote_shells(seen))
-    if any(each.act is Act.LINK for each in effects):
+    if _may_give_orders(seen):
+        found.extend(_remote_shells(seen))
+    links = False
+    written: set[str] = set()
+    for each in effects:
+        act = each.act
+        if act is Act.WRITE:
+            if each.target is not None:
+                written.update([text.text for text in each.target.texts])
+        elif act is Act.LINK:
+            links = True
+    if links:
         found.extend(through_links(effects))
-    written = {
-        text.text
-        for each in effects
-        if each.act is Act.WRITE and each.target is not None
-        for text in each.target.texts
-    }
     if written:
         found.extend(_own_scripts(found, written))
     return found
+
+
+def _may_give_orders(seen: Sequence[Invocation]) -> bool:
+    """Whether a shell or a connection is among the commands: nearly always none is."""
+    for each in seen:
+        if each.argv:
+            name = each.argv[0].texts[0].text
+            if name in _RUNS_ORDERS:
+                return True
+            if "/" in name and (name[:5] == "/dev/" or name.rpartition("/")[2] in _RUNS_ORDERS):
+                return True
+    return False
 
 
 def _remote_shells(seen: Sequence[Invocation]) -> list[Effect]:
     """Shells whose input or output is the network."""
     names = [each.argv[0].texts[0].text if each.argv else "" for each in seen]
     bases = [name.rpartition("/")[2] for name in names]
-    if _RUNS_ORDERS.isdisjoint(bases) and not any(name[:5] == "/dev/" for name in names):
-        return []  # as nearly always
     carriers = [
         invocation.argv
         for invocation in seen

@@ -14,6 +14,7 @@ from supervisor.policy.bash.effect import Act, Analysis, Effect, ShellContext
 from supervisor.policy.bash.feeders import filled, perhaps_read, program_of
 from supervisor.policy.bash.invocation import Invocation, Part, Reading
 from supervisor.policy.bash.kept_scripts import KeptScripts
+from supervisor.policy.bash.memory import Memory, key_of, place_of, placed_at
 from supervisor.policy.bash.options import Parsed, parse
 from supervisor.policy.bash.places import Found, join, spread
 from supervisor.policy.bash.read import Budget, Shell, read_script
@@ -34,9 +35,14 @@ _UNKNOWN_PROGRAM: Final = Command(Operands(middle=Role("either")))
 _GUESSED: Final = frozenset({"doubt", "either"})
 
 
-def analyse(command: str, context: ShellContext, table: CommandTable) -> Analysis:
-    """What the command does, as far as that can be told; never raises, and ends in bounded time."""
-    look = _Look(context, table)
+def analyse(
+    command: str, context: ShellContext, table: CommandTable, memory: Memory | None = None
+) -> Analysis:
+    """What the command does, as far as that can be told; never raises, and ends in bounded time.
+
+    `memory` is of calls with this very table.
+    """
+    look = _Look(context, table, memory)
     part = Part(0, len(command))
     try:
         look.read(read_script(command, Shell.fresh(context), look.budget))
@@ -52,8 +58,11 @@ def analyse(command: str, context: ShellContext, table: CommandTable) -> Analysi
 class _Look:
     """The analysis of one call, while it goes on."""
 
-    def __init__(self, context: ShellContext, table: CommandTable) -> None:
+    def __init__(
+        self, context: ShellContext, table: CommandTable, memory: Memory | None = None
+    ) -> None:
         self.table = table
+        self.memory = memory
         self.context = context
         self.home = context.home
         self.budget = Budget()
@@ -63,12 +72,23 @@ class _Look:
         self.repeats = False
         """Whether the same command may have been looked at more than once."""
         self.notes: list[str] = []
-        self.kept = KeptScripts()
+        self.asked = 0
+        """How often a reader asked for more than its own command's words, or started something."""
+        self._cwd: Value | None = None
+        self._place: str | None = None
+        """The folder of the last command, and what it is as part of a key."""
+        self._kept = KeptScripts()
         self._indexed = 0
         self._by_name: dict[str, list[tuple[int, Invocation]]] = {}
         """What was seen, up to the command `_indexed`, by the first word and with its number."""
         self._reading: Invocation | None = None
         self._depth = 0
+
+    @property
+    def kept(self) -> KeptScripts:
+        """What the call has put into files so far."""
+        self.asked += 1
+        return self._kept
 
     def add(self, effect: Effect) -> None:
         """Adds an effect."""
@@ -76,6 +96,7 @@ class _Look:
 
     def feeders(self, invocation: Invocation) -> list[Invocation]:
         """The commands of this call that feed this one, in the order of their text."""
+        self.asked += 1
         stdin = invocation.stdin
         if stdin is None:
             return []
@@ -91,11 +112,13 @@ class _Look:
 
     def reading(self) -> Invocation | None:
         """The last `read` that gets what a command prints through a pipe."""
+        self.asked += 1
         self._index()
         return self._reading
 
     def within(self, part: Part) -> list[Invocation]:
         """The commands that stand inside of a part of the call, in the order of their text."""
+        self.asked += 1
         return [
             each
             for each in self.seen[-_MOST_FEEDERS:]
@@ -113,6 +136,7 @@ class _Look:
 
     def limit(self, part: Part, reason: str) -> None:
         """Says once that the look was cut short."""
+        self.asked += 1
         if self.complete:
             self.complete = False
             self.add(Effect(Act.UNKNOWN, "", part, reason))
@@ -130,6 +154,7 @@ class _Look:
 
     def script(self, text: Value, around: Invocation, shell: str = "bash") -> None:
         """Looks at text that a shell runs, in the circumstances of the command around it."""
+        self.asked += 1
         if self._depth >= DEEPEST:
             self.limit(around.part, "nested too deeply to be followed")
             return
@@ -164,6 +189,7 @@ class _Look:
 
     def run(self, invocation: Invocation) -> None:
         """Looks at one command, with its redirects and variables."""
+        self.asked += 1
         if len(self.seen) >= MOST_COMMANDS or len(self.effects) >= MOST_EFFECTS:
             self.limit(invocation.part, "starts too many commands to be followed")
             return
@@ -177,18 +203,41 @@ class _Look:
             first = argv[0].texts[0] if argv else None
             if invocation.redirects or (first is not None and first.text == "tee"):
                 redirects(self, invocation)
-                self.kept.note(invocation)
+                self._kept.note(invocation)
             if first is None:
                 return
             if invocation.builtin and len(argv) > 1:
                 self._matched(invocation)
             if first.pattern is None and len(argv[0].texts) == 1:
-                self._named(invocation, first.text)
+                if self.memory is None:
+                    self._named(invocation, first.text)
+                else:
+                    self._remembered(invocation, first.text, self.memory)
             else:
                 for name in self._names(argv[0]):
                     self._named(replace(invocation, argv=(known(name), *argv[1:])), name)
         finally:
             self._depth -= 1
+
+    def _remembered(self, invocation: Invocation, name: str, memory: Memory) -> None:
+        """A command, whose effects may be known from another call if only its words make them."""
+        if invocation.cwd is not self._cwd:
+            self._cwd, self._place = invocation.cwd, place_of(invocation.cwd)
+        place = self._place
+        key = None if place is None else key_of(invocation, place, self.home)
+        if key is None:
+            self._named(invocation, name)
+            return
+        effects, part = self.effects, invocation.part
+        held = memory.get(key)
+        if held is not None:
+            for each in held:
+                effects.append(placed_at(part, each))
+            return
+        size, asked = len(effects), self.asked
+        self._named(invocation, name)
+        if self.asked == asked:
+            memory.hold(key, effects[size:], part)
 
     def _matched(self, invocation: Invocation) -> None:
         """What a builtin is given by a glob: the names in the folders that it looks through."""

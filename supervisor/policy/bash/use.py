@@ -40,7 +40,10 @@ class Look(Protocol):
 
     table: CommandTable
     home: str
-    kept: KeptScripts
+
+    @property
+    def kept(self) -> KeptScripts:
+        """What the call has put into files so far."""
 
     def run(self, invocation: Invocation) -> None:
         """Looks at a command that this one starts."""

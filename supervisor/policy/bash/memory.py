@@ -1,0 +1,117 @@
+"""What single commands did in calls before, where that follows from their own words alone."""
+
+from collections.abc import Sequence
+from typing import Final, TypeAlias
+
+from supervisor.policy.bash.effect import Effect
+from supervisor.policy.bash.invocation import Invocation, Part, Stdin
+from supervisor.policy.bash.value import HOLE, Value
+
+MOST: Final = 1_024
+"""Commands that are remembered; as many of the ones before may still be there."""
+LONGEST: Final = 1_024
+"""Characters of all that tells one command from another."""
+MOST_EFFECTS: Final = 32
+"""Effects of one command."""
+
+Key: TypeAlias = tuple[object, ...]
+Held: TypeAlias = tuple[Effect, ...]
+"""Effects, with the place in the call that they were met at first."""
+
+
+class Memory:
+    """Effects of commands by their words, folders and input: the same key, the same effects.
+
+    It belongs to one table of commands. Each step on it is one operation of a dict, so threads
+    may share it: at worst, something is worked out twice.
+    """
+
+    __slots__ = ("_before", "_now")
+
+    def __init__(self) -> None:
+        self._now: dict[Key, Held] = {}
+        self._before: dict[Key, Held] = {}
+
+    def get(self, key: Key) -> Held | None:
+        """What is remembered."""
+        held = self._now.get(key)
+        if held is None:
+            held = self._before.get(key)
+            if held is not None:
+                self._put(key, held)
+        return held
+
+    def hold(self, key: Key, effects: Sequence[Effect], part: Part) -> None:
+        """Remembers the effects of a command that stands at `part`, if they are few."""
+        if len(effects) > MOST_EFFECTS:
+            return
+        for each in effects:
+            if each.part is not part:
+                return
+        self._put(key, tuple(effects))
+
+    def clear(self) -> None:
+        """Forgets everything."""
+        self._now, self._before = {}, {}
+
+    def _put(self, key: Key, held: Held) -> None:
+        if len(self._now) >= MOST:
+            self._before, self._now = self._now, {}
+        self._now[key] = held
+
+
+def place_of(folder: Value) -> str | None:
+    """A folder as part of a key, if it is known for sure."""
+    texts = folder.texts
+    only = texts[0]
+    plain = type(folder) is Value and not (folder.from_data or only.many)
+    return only.text if plain and len(texts) == 1 and only.pattern is None else None
+
+
+def key_of(invocation: Invocation, folder: str, home: str) -> Key | None:
+    """All that the effects of a command may follow from, if that is little and known for sure.
+
+    None where they may follow from more: variables, words with several texts, globs. Redirects are
+    looked at apart from the command.
+    """
+    if invocation.environment or invocation.substitutions or invocation.streams:
+        return None
+    words = []
+    for word in invocation.argv:
+        if word.from_data or type(word) is not Value or len(word.texts) != 1:
+            return None
+        text = word.texts[0]
+        if text.pattern is not None or text.many:
+            return None
+        words.append(text.text)
+    said = "".join(words)
+    if len(said) > LONGEST or HOLE in said:
+        return None
+    stdin = invocation.stdin
+    given = None if stdin is None else _given(stdin)
+    if given == _UNTOLD:
+        return None
+    return (tuple(words), folder, home, invocation.builtin, given, invocation.feeds)
+
+
+_UNTOLD: Final = ()
+
+
+def _given(stdin: Stdin) -> tuple[object, ...]:
+    """An input as part of a key; empty if it isn't one text, and short."""
+    value = stdin.text
+    if stdin.path is not None or type(value) is not Value or len(value.texts) != 1:
+        return _UNTOLD
+    only = value.texts[0]
+    if len(only.text) > LONGEST:
+        return _UNTOLD
+    return (only.text, only.pattern, only.many, value.from_data, stdin.sources)
+
+
+def placed_at(part: Part, effect: Effect) -> Effect:
+    """An effect that is remembered, at its place in the call at hand."""
+    e = effect
+    return Effect(
+        e.act, e.program, part, e.reason, e.target, e.cwd, e.recursive, e.severe, e.elsewhere,
+        e.named, e.words, e.harmless, e.only, e.aside, e.listed,
+    )  # fmt: skip
