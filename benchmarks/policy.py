@@ -13,136 +13,23 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import count
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks._figures import machine, median, percentile, table
+from benchmarks._decisions import decisions, labelled
+from benchmarks._figures import machine, median, table
 from supervisor.gate.case_vault import make_vault
-from supervisor.gate.cases import HOME, judge
-from supervisor.gate.facts import fetch_facts
+from supervisor.gate.cases import judge
 from supervisor.gate.policy_files import PolicySource
-from supervisor.policy.call import Facts, ToolCall, verdict_word
+from supervisor.policy.call import verdict_word
 from supervisor.policy.cases import Case, placed, read_cases
 from supervisor.policy.compiled import CompiledPolicy
-from supervisor.policy.decide import decide
-from supervisor.policy.permissions import Permissions
-from supervisor.policy.wanted import wanted
-from supervisor.policy.wants import Wants
-from supervisor.trust.levels import TrustLevel
 
 ROOT = Path(__file__).parent.parent
 PEERS = ROOT / ".peers"
-ROUNDS = 1_000
 LAYOUT_OF_GRANTS = ("grant-bash-prefix", "grant-file-glob")
 """Families about our own grants, which other guards don't know: left out of the comparison."""
-
-PIPE = "git log --oneline -20 | grep -v 'merge branch' > build/log.txt && wc -l build/log.txt"
-EDIT = "cd src && sed -i 's/old name/new name/' app.py && python -m pytest -q tests/test_app.py"
-SHORT = f'{PIPE}; {EDIT}; echo "done in $PWD at $(date +%F)"'
-LONG = "\n".join([SHORT] * 10)
-COMMIT = f'git commit -m "{"Some words of a message that says what is better now, " * 3}and why"'
-CHECKS = (
-    "cd build && python -m pytest -q tests/unit/test_a.py tests/unit/test_b.py -k 'one or two' "
-    "--maxfail=1 2>&1 | tail -40 && git diff --stat && git add -A src && git commit -qm 'Mend'"
-)
-
-
-@dataclass(frozen=True)
-class Probe:
-    """A call whose decision is timed."""
-
-    name: str
-    tool: str
-    input: dict[str, str]
-    rounds: int = ROUNDS
-    again: bool = False
-    """Whether the very same call is judged each time; else each has a comment of its own."""
-
-    def calls(self, call: ToolCall) -> Iterator[ToolCall]:
-        """The call, over and over."""
-        for number in count():
-            command = call.input.get("command")
-            own = None if self.again or command is None else f"{command} # {number}"
-            yield call if own is None else replace(call, input={**call.input, "command": own})
-
-
-PROBES = (
-    Probe("Read, one file", "Read", {"file_path": "VAULT/notes/a.md"}),
-    Probe("Write, one file", "Write", {"file_path": "VAULT/build/x", "content": "x" * 2000}),
-    Probe("Bash, 11 characters", "Bash", {"command": "git status "}),
-    Probe(f"Bash, {len(COMMIT)} characters, 1 command", "Bash", {"command": COMMIT}),
-    Probe(f"Bash, {len(CHECKS)} characters, 6 commands", "Bash", {"command": CHECKS}),
-    Probe(f"Bash, {len(SHORT)} characters, 8 commands", "Bash", {"command": SHORT}),
-    Probe(f"Bash, {len(LONG)} characters, 80 commands", "Bash", {"command": LONG}),
-    Probe(f"the same {len(SHORT)} again", "Bash", {"command": SHORT}, again=True),
-    Probe(f"the same {len(LONG)} again", "Bash", {"command": LONG}, again=True),
-    Probe("Bash, 1 MB of commands", "Bash", {"command": "ls && " * 170_000}, 5),
-    Probe("Bash, 5,000 nested `$(`", "Bash", {"command": "$(" * 5000 + ")" * 5000}, 5),
-    Probe("Bash, 8 kB of `x|`", "Bash", {"command": "x|" * 4000}, 5),
-    Probe("Bash, 8 kB of `a=(`", "Bash", {"command": "a=(" * 2700}, 5),
-    Probe("Bash, 8 kB of `$[`", "Bash", {"command": "$[" * 4000}, 5),
-    Probe("Bash, 8 kB of `<<<`", "Bash", {"command": "<<<" * 2700}, 5),
-)
-
-
-def timed(work: Callable[[], object], rounds: int) -> list[float]:
-    """Microseconds of each round; a few go before."""
-    for _ in range(min(20, rounds)):
-        work()
-    found = []
-    for _ in range(rounds):
-        begun = time.perf_counter()
-        work()
-        found.append((time.perf_counter() - begun) * 1e6)
-    return found
-
-
-def decisions(policy: CompiledPolicy, vault: str) -> None:
-    """Prints what one decision takes: the pure part, the look at the file system, together."""
-    rows = []
-    permissions = Permissions(trust_mode=True)
-    loop = asyncio.new_event_loop()
-    for probe in PROBES:
-        call = ToolCall(
-            tool=probe.tool,
-            input=placed(probe.input, vault),
-            tool_use_id="t",
-            level=TrustLevel.VAULT,
-            as_seen_vault=vault,
-            as_seen_cwd=vault,
-            as_seen_home=HOME,
-        )
-        wants = wanted(call, policy)
-        facts = loop.run_until_complete(fetch_facts(call, policy, vault, wants=wants))
-        verdict = decide(call, facts, policy, permissions, wants=wants)
-
-        calls = probe.calls(call)
-
-        def pure(calls: Iterator[ToolCall] = calls, facts: Facts = facts) -> object:
-            call = next(calls)
-            return decide(call, facts, policy, permissions, wants=wanted(call, policy))
-
-        def look(call: ToolCall = call, wants: Wants = wants) -> object:
-            return loop.run_until_complete(fetch_facts(call, policy, vault, wants=wants))
-
-        decided, looked = timed(pure, probe.rounds), timed(look, probe.rounds)
-        rows.append(
-            (
-                probe.name,
-                f"{median(decided):,.0f}",
-                f"{percentile(decided, 0.1):,.0f}",
-                f"{percentile(decided, 0.99):,.0f}",
-                f"{median(looked):,.0f}",
-                f"{verdict_word(verdict)} ({verdict.rule})",
-            )
-        )
-    loop.close()
-    table(
-        ("call, at `vault`", "decision µs", "quietest tenth", "p99", "file system µs", "verdict"),
-        rows,
-    )
 
 
 @dataclass(frozen=True)
@@ -256,6 +143,7 @@ def main() -> None:
             for layout in sorted({case.layout for case in cases} | {"a"})
         }
         decisions(policy, vaults["a"])
+        labelled(cases, policy, vaults)
         comparison(cases, policy, vaults)
 
 
