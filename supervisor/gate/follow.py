@@ -16,6 +16,8 @@ LONGEST_PATH = 4096
 """Bytes (PATH_MAX)."""
 
 _PROC_LINK = re.compile(r"/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/(root|cwd)(?=/|\Z)")
+_OF_ANOTHER = re.compile(r"/proc/\d+/cwd(?=/|\Z)")
+_DRIVE = re.compile(r"[A-Za-z]:\\")
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM})
 _HOME_WORDS = ("${HOME}", "$HOME")
 
@@ -115,13 +117,17 @@ def _spellings(text: str, cwd: str, home: str | None) -> list[str]:
         readings.append(unquote(readings[-1]).replace("\0", ""))
     if "\\" in text:
         readings.append(text.replace("\\", "/"))
+        if _DRIVE.match(text):
+            readings.append(text[2:].replace("\\", "/"))
     if text != text.strip():
         readings.append(text.strip())
     if text.startswith("~") and home is not None:
         expanded = home + text[1:] if text[1:2] in ("", "/") else os.path.expanduser(text)  # noqa: PTH111  (text in, text out)
         readings.insert(0, expanded if expanded.startswith("/") else "/" + expanded)
     joined = [posixpath.join(cwd, each).replace("\0", "") for each in readings if each]
-    return [_through_proc(each, cwd) for each in joined]
+    found = [_through_proc(each, cwd) for each in joined]
+    # The folder of another process may be any: the agent's own, and what it is on this host.
+    return [*found, *(each for each in joined if _OF_ANOTHER.match(each))]
 
 
 def _through_proc(path: str, cwd: str) -> str:

@@ -7,7 +7,12 @@ from supervisor.policy.bash.use import IN_DOUBT
 from supervisor.policy.call import Deny, Kind, Use
 from supervisor.policy.dangerous import DangerRule
 from supervisor.policy.deny_list import DenyRule
-from supervisor.policy.globs import has_magic, only_means_denied, readings
+from supervisor.policy.globs import (
+    has_magic,
+    only_means_denied,
+    plain_names_fitting,
+    readings,
+)
 from supervisor.policy.judged import Judged, first_match
 from supervisor.policy.places import absolute
 from supervisor.policy.shown import shown
@@ -142,6 +147,13 @@ def _denied_pattern(judged: Judged, target: Target) -> Deny | None:
     if rule is None and not target.broad and matches:
         hits = [rule for each in matches if (rule := first_match(denied, each.names)) is not None]
         rule = hits[0] if len(hits) * 2 >= len(matches) else None
+    above, _, last = pattern.rpartition("/")
+    if rule is None and not target.broad and not has_magic(above) and not has_magic(last[:1]):
+        # In a folder that is there for what is denied, some letters of a name are enough.
+        above = posixpath.dirname(target.names[0].rstrip("/"))
+        if judged.policy.sources.holder(above) is not None:
+            found = (denied.match(f"{above}/{each}") for each in plain_names_fitting(last, denied))
+            rule = next((each for each in found if each is not None), None)
     return _meant_for(target.shown, rule) if rule is not None else None
 
 

@@ -160,6 +160,12 @@ def _spelt_name(pattern: str, denied: DenyList) -> str | None:
     return None
 
 
+def plain_names_fitting(pattern: str, denied: DenyList) -> Iterator[str]:
+    """The names without wildcards on the deny list that a glob for one name fits."""
+    lowered = pattern.lower()
+    return (each for each in denied.plain_names_of(1, 255) if _matches_name(lowered, each))
+
+
 def _spelt_by_group(group: re.Match[str]) -> str:
     kind, choices = group.group(1), group.group(2).split("|")
     if kind == "!":

@@ -35,6 +35,7 @@ _ELSEWHERE = (
 )  # fmt: skip
 """Parts of the names of fields by which an agent is put elsewhere, or outlives who called it."""
 _CONTENT_SEARCH = "Glob"  # the one search tool that gives names only
+_BASH = "Bash"  # other tools of the kind look after a shell that runs
 _NOT_BASH = frozenset({"PowerShell", "REPL"})
 _FILE_USES = {Category.READ: Use.READ, Category.WRITE: Use.WRITE}
 _FILE_URL = "file:"
@@ -77,6 +78,8 @@ def _search(call: ToolCall) -> Wants:
         return Wants(problem="`path`, `pattern` and `glob` must be texts")
     folder = start or "."
     if call.tool == _CONTENT_SEARCH:
+        if not pattern:
+            return Wants(doubt="no pattern is given")
         patterns: tuple[str, ...] = (pattern,) if pattern else ()
         scan = None
     else:
@@ -116,8 +119,8 @@ def _shell(call: ToolCall, policy: CompiledPolicy) -> Wants:
         return Wants(problem="the command must be a text")
     if call.tool in _NOT_BASH:
         return _words(call, commands)
-    if not commands:
-        return Wants()
+    if not any(text.strip() for text in commands):
+        return Wants(doubt="no command is given" if call.tool == _BASH else None)
     analysis = _analysed(commands, call, policy)
     if call.level is TrustLevel.SANDBOXED:
         return Wants(analysis=analysis)  # its paths are the container's own: judged by their names
@@ -179,6 +182,8 @@ def _web(call: ToolCall) -> Wants:
     url = call.input.get("url")
     if url is not None and not isinstance(url, str):
         return Wants(problem="`url` must be a text")
+    if url is not None and not url.strip():
+        return replace(wants, doubt="no address is given")
     return replace(wants, addresses=(url,)) if url and url not in files else wants
 
 

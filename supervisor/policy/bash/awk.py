@@ -20,6 +20,7 @@ _OPERANDS: Final = frozenset({"text", "number", "name"})
 _PRINTS: Final = frozenset({"print", "printf"})
 _ENDS: Final = frozenset({";", "\n", "}"})
 _SHELLS: Final = re.compile(r"(?:/\S*/)?(?:ba|da|z|k|a)?sh(?:\s+-s?)?\s*")
+_LOADS: Final = re.compile(r"@(?:load|include)\b\s*\"?([^\"\n]*)")
 _MOST_RECORDS: Final = 8
 
 
@@ -34,8 +35,10 @@ def awk(use: Use, code: str) -> None:
     else:
         for line in text.split("\n")[:_MOST_RECORDS]:
             _Program(use, tokens, dict(names), line).run()
-    if re.search(r"@(load|include)\b", code):
+    if "@" in code and _LOADS.search(code):
         use.unknown("loads code into awk")
+        for each in _LOADS.finditer(code):
+            use.emit(Act.READ, "is read by awk", known(each[1]))
 
 
 class _Program:

@@ -28,6 +28,8 @@ _CODE: Final = frozenset(
     --entrypoint""".split()  # noqa: SIM905
 )
 """Options whose value is likely to be run: by a shell, or as code."""
+_CALLED: Final = frozenset({"--command", "--cmd", "--script"})
+"""Those that a project's own program rather has for what it speaks of (`./check --cmd X`)."""
 _SEEKS: Final = frozenset({"grep", "search", "find", "match", "filter", "rg"})
 _PLACES: Final = frozenset({"-o", "-O"})
 _PLACES_OF_UNKNOWN: Final = _PLACES | {"-d"}
@@ -60,6 +62,7 @@ def _options(use: Use, texts: Sequence[str]) -> None:
     """What options hold that by their names are places, or are run."""
     argv = use.argv
     unlisted = use.command.operands.middle == Role("either")
+    of_project = "/" in texts[0] and not texts[0].startswith("/")
     places = (_PLACES_OF_UNKNOWN if unlisted else _PLACES) - use.command.options.keys()
     seeks = not _SEEKS.isdisjoint(texts)
     for at, text in enumerate(texts):
@@ -69,6 +72,8 @@ def _options(use: Use, texts: Sequence[str]) -> None:
             continue  # a pattern
         name, equals, value = text.partition("=")
         if at and name in _CODE and name not in use.command.options:
+            if of_project and name in _CALLED:
+                continue
             given = known(value) if equals else argv[at + 1] if at + 1 < len(argv) else None
             if given is not None:
                 rest = argv[at + 1 :] if equals else argv[at + 2 :]

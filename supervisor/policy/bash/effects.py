@@ -275,6 +275,7 @@ class _Look:
     def _named(self, invocation: Invocation, name: str) -> None:
         if HOLE in name:
             self._untold(invocation, name)
+            self._without_unknown(invocation, name)
             if invocation.argv[0].from_data:
                 use = Use(self, invocation, _UNKNOWN_PROGRAM, name, invocation.cwd, Parsed())
                 told = program_of(use)
@@ -287,12 +288,18 @@ class _Look:
         command = self.table.find(name)
         if command is None:
             command = _UNKNOWN_PROGRAM
-        if command.plain or _is_single(invocation.argv):
+        if _is_single(invocation.argv) or (command.plain and not _has_option(invocation.argv)):
             self._one(invocation, command, name)
             return
         self.repeats = True
         for argv in _variants(invocation.argv):
             self._one(replace(invocation, argv=argv), command, name)
+
+    def _without_unknown(self, invocation: Invocation, name: str) -> None:
+        """`su${x}do id`: what nobody set is nothing, and the program is the letters around it."""
+        left = name.rpartition("/")[2].replace(HOLE, "")
+        if left and not name.endswith(f"/{left}") and self.table.find(left) is not None:
+            self._perhaps(replace(invocation, argv=(known(left), *invocation.argv[1:])))
 
     def _untold(self, invocation: Invocation, name: str) -> None:
         self.add(
@@ -425,6 +432,14 @@ def _is_single(argv: Sequence[Value]) -> bool:
         if len(each.texts) != 1:
             return False
     return True
+
+
+def _has_option(argv: Sequence[Value]) -> bool:
+    """Whether a word with several texts may be an option."""
+    return any(
+        len(each.texts) > 1 and any(text.text.startswith("-") for text in each.texts)
+        for each in argv
+    )
 
 
 def _is_from_data(argv: Sequence[Value]) -> bool:

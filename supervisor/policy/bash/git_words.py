@@ -10,6 +10,8 @@ from supervisor.policy.bash.use import IN_DOUBT, Use
 from supervisor.policy.bash.value import HOLE, Text, Value, known
 
 _FILE_NAME: Final = re.compile(r"\.|\./.*|.*\.[A-Za-z]\w{0,5}|.*/|:/")
+_OPEN: Final = re.compile(r"\^\{[^}]*\Z")
+"""A colon behind this is part of a search for a message (`HEAD^{/fix: it}`)."""
 _STORED: Final = re.compile(r"(?:refs/)?stash\b")
 
 
@@ -19,7 +21,7 @@ def revision(use: Use, value: Value) -> None:
         name, colon, path = each.text.partition(":")
         if each.text.startswith((":!", ":^", ":(exclude")):
             continue
-        if colon and path and not path.startswith("/") and "^{" not in name:
+        if colon and path and not path.startswith("/") and not _OPEN.search(name):
             staged = not name and path[1:2] == ":" and path[0] in "0123"
             use.emit(
                 Act.READ,

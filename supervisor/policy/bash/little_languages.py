@@ -100,12 +100,19 @@ def _tcl_file(use: Use, verb: str, names: list[str], *, deep: bool) -> None:
         use.emit(Act.WRITE, "is written by code", known(names[-1]))
 
 
+_POSIX_FILE: Final = re.compile(r"\bPOSIX\s+file\s+\"((?:[^\"\\\\]|\\\\.)*)\"", re.IGNORECASE)
+
+
 def applescript(use: Use, code: str) -> None:
     """AppleScript: `do shell script`, and orders to other programs."""
     for found in re.finditer(r"do\s+shell\s+script\s+\"((?:[^\"\\]|\\.)*)\"", code):
         use.script(known(found[1].replace('\\"', '"').replace("\\\\", "\\")))
         if re.search(r"with\s+administrator\s+privileges", code):
             use.emit(Act.ESCALATE, "runs with another user's rights")
+    for found in _POSIX_FILE.finditer(code):
+        use.emit(Act.READ, "is read by code", known(found[1]))
+        if re.search(r"\bwrite\b|set\s+eof", code):
+            use.emit(Act.WRITE, "is written by code", known(found[1]))
     for found in re.finditer(r"\.(?:system|doShellScript)\(\s*[\"']([^\"']*)", code):
         use.script(known(found[1]))  # JavaScript for Automation
     if re.search(

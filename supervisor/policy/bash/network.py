@@ -9,6 +9,8 @@ from supervisor.policy.bash.value import HOLE, Value, known
 
 _REMOTE: Final = re.compile(r"(?:[^/:\s]+@)?(?:\[[0-9A-Fa-f:]+\]|[^/:\s]+):(?!//)")
 """`[user@]host:` of scp, rsync and git; a path with a `/` before the colon is here."""
+_ROUTED: Final = re.compile(r"\[[^\]]*\]|(?<![^:,])(?!\d{1,5}(?:[:,]|\Z))[^:,+*\[\]]+")
+"""The names and addresses of a route: what isn't a port."""
 _DRIVE: Final = re.compile(r"[A-Za-z]:\\")
 
 
@@ -16,6 +18,13 @@ def host(use: Use, value: Value) -> None:
     """A host by its name: `[user@]host[:port]`; `+short` is an option of dig."""
     if not value.texts[0].text.startswith("+"):
         use.send(value)
+
+
+def route(use: Use, value: Value) -> None:
+    """`HOST:PORT:ADDRESS` or `HOST:PORT:HOST:PORT`: an address that is reached for another."""
+    for each in value.texts:
+        for piece in _ROUTED.findall(each.text):
+            use.send(Value(known(piece.strip("[]")).texts, value.from_data))
 
 
 def url(use: Use, value: Value) -> None:

@@ -241,6 +241,8 @@ class Folder:
             return values[0]
         if name in {"pathlib.Path.home", "Path.home"}:
             return self.home
+        if name in {"os.getcwd", "os.getcwdb", "pathlib.Path.cwd", "Path.cwd"}:
+            return "."
         if last in {"Path", "PurePath", "PosixPath"} or name == "os.path.join":
             return self._path(values)
         if name in {"os.getenv", "os.environ.get", "os.environ.pop"} and texts:

@@ -241,6 +241,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "restored": git_words.restored,
     "reverse": network.reverse,
     "revision": git_words.revision,
+    "route": network.route,
     "script": _script,
     "setting": git_words.settings,
     "shell": _shell,

@@ -101,7 +101,8 @@ def elements(machine: "Machine", piece: Variable | Parameter) -> list[Value] | N
     found: list[Value] | None
     if isinstance(piece, Parameter) and piece.operator == NAMES:
         names = {*scope.variables, *scope.arrays}
-        return [literal(each) for each in sorted(names) if each.startswith(piece.name)]
+        told = [literal(each) for each in sorted(names) if each.startswith(piece.name)]
+        return told or [UNKNOWN]  # those that the shell was started with
     name = scope.resolved(piece.name) if scope.references else piece.name
     if name in ("@", "*"):
         found = None if scope.positional is None else list(scope.positional)
