@@ -6,29 +6,25 @@ proxy of the environment is used, as the agents' program uses none.
 
 import asyncio
 import json
-import ssl
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from functools import cache
 from http import HTTPStatus
-from ipaddress import ip_address
 from typing import Any, Final
 from urllib.parse import urljoin, urlsplit
 
 import httpx
 
-from supervisor.mcp.dialogue import MOST_MESSAGES, ServerFailed, plain
+from supervisor.mcp.dialogue import MOST_MESSAGES, ServerFailed, SessionEnded, plain
+from supervisor.mcp.reach import BoundedStream, transport
 from supervisor.mcp.started import LONGEST_LINE, MOST_BYTES, parsed
 
 _BOTH: Final = "application/json, text/event-stream"
 _STREAM: Final = "text/event-stream"
+_SESSION: Final = "Mcp-Session-Id"
 _CONNECT_SECONDS: Final = 10.0
 _GOODBYE_SECONDS: Final = 2.0
 _LONGEST_SAID: Final = 300
-_LONGEST_HEADERS: Final = 256 * 1024
-"""Bytes before a response's body, with those of provisional responses, which may be any number."""
-_READ_BYTES: Final = 16 * 1024
 _PIECE_COSTS: Final = 256
 """Bytes that each piece counts beside its own: a byte at a time would be all work and no end."""
 
@@ -49,9 +45,9 @@ class HttpServer:
         async with _opened(
             self._client, "POST", self._url, content=json.dumps(message), headers=headers
         ) as response:
-            session = response.headers.get("mcp-session-id")
+            session = response.headers.get(_SESSION)
             if session is not None and session.isascii() and session.isprintable():
-                self._headers["Mcp-Session-Id"] = session
+                self._headers[_SESSION] = session
             kind = response.headers.get("content-type", "")
             if kind.startswith(_STREAM):
                 await self._take_answer(response)
@@ -76,6 +72,11 @@ class HttpServer:
         beside._headers = self._headers
         return beside
 
+    def forget_session(self) -> None:
+        """Begin anew: what is sent next belongs to no session. Requests under way keep theirs."""
+        self._headers = {}
+        self._said = deque()
+
     async def receive(self) -> Mapping[str, Any]:
         """The next message that came back."""
         if not self._said:
@@ -89,7 +90,7 @@ class HttpServer:
 
     async def leave(self) -> None:
         """End the session, where there is one; whether it succeeds doesn't matter."""
-        if "Mcp-Session-Id" in self._headers:
+        if _SESSION in self._headers:
             headers = dict(self._headers)
             with suppress(httpx.HTTPError, TimeoutError):
                 async with (
@@ -158,7 +159,7 @@ async def called(given: Mapping[str, Any]) -> AsyncIterator[HttpServer | SseServ
                 httpx.AsyncClient(
                     headers={**given["headers"], "Accept-Encoding": "identity"},
                     timeout=httpx.Timeout(None, connect=_CONNECT_SECONDS),
-                    transport=_transport(),
+                    transport=transport(),
                     trust_env=False,
                 )
             )
@@ -187,66 +188,6 @@ class _Budget:
             raise ServerFailed(f"it sent more than {MOST_BYTES} bytes")
 
 
-class _Stream:
-    """A connection that is read little by little, and of headers only so much."""
-
-    def __init__(self, inner: Any) -> None:
-        self._inner = inner
-        self._left: int | None = _LONGEST_HEADERS
-
-    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
-        piece: bytes = await self._inner.read(min(max_bytes, _READ_BYTES), timeout)
-        if self._left is not None:
-            self._left -= len(piece)
-            if self._left < 0:
-                raise httpx.RemoteProtocolError(f"headers of more than {_LONGEST_HEADERS} bytes")
-        return piece
-
-    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109
-        self._left = _LONGEST_HEADERS
-        await self._inner.write(buffer, timeout)
-
-    def headers_are_read(self) -> None:
-        """What follows is the body, which its reader bounds."""
-        self._left = None
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-    async def start_tls(self, *given: Any, **more: Any) -> "_Stream":
-        return _Stream(await self._inner.start_tls(*given, **more))
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._inner.get_extra_info(info)
-
-
-class _Backend:
-    """Makes such connections."""
-
-    def __init__(self, inner: Any) -> None:
-        self._inner = inner
-
-    async def connect_tcp(self, *given: Any, **more: Any) -> _Stream:
-        return _Stream(await self._inner.connect_tcp(*given, **more))
-
-    async def sleep(self, seconds: float) -> None:
-        await self._inner.sleep(seconds)
-
-
-def _transport() -> httpx.AsyncHTTPTransport:
-    transport = httpx.AsyncHTTPTransport(verify=_tls(), trust_env=False)
-    # httpx has no public way to a connection's bytes; its version is pinned by hash.
-    pool: Any = transport._pool  # noqa: SLF001
-    pool._network_backend = _Backend(pool._network_backend)  # noqa: SLF001
-    return transport
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    """Read once: it takes a tenth of a second, and nothing else happens meanwhile."""
-    return httpx.create_ssl_context(trust_env=False)
-
-
 @asynccontextmanager
 async def _opened(
     client: httpx.AsyncClient, method: str, url: str, **request: Any
@@ -254,11 +195,15 @@ async def _opened(
     try:
         async with client.stream(method, url, **request) as response:
             stream = response.extensions.get("network_stream")
-            if isinstance(stream, _Stream):
+            if isinstance(stream, BoundedStream):
                 stream.headers_are_read()
-            _require_fair_address(response, url)
             if response.is_redirect:
                 raise ServerFailed(f"it answers with a redirect (HTTP {response.status_code})")
+            if (
+                response.status_code == HTTPStatus.NOT_FOUND
+                and _SESSION in response.request.headers
+            ):
+                raise SessionEnded("it doesn't know this session any more (HTTP 404)")
             if response.is_error:
                 raise ServerFailed(f"it answers with HTTP {response.status_code}")
             if response.headers.get("content-encoding", "identity") != "identity":
@@ -271,18 +216,6 @@ async def _opened(
     except httpx.HTTPError as error:
         told = plain(str(error), _LONGEST_SAID) or type(error).__name__
         raise ServerFailed(f"it can't be reached: {told}") from None
-
-
-def _require_fair_address(response: httpx.Response, url: str) -> None:
-    """What answers from a link-local address by a name is a machine's metadata, not a server."""
-    stream = response.extensions.get("network_stream")
-    address = stream.get_extra_info("server_addr") if stream is not None else None
-    if not address:
-        return
-    found = ip_address(str(address[0]).partition("%")[0])
-    found = getattr(found, "ipv4_mapped", None) or found
-    if found.is_link_local and urlsplit(url).hostname != str(found):
-        raise ServerFailed(f"its name leads to {found}, an address of the machine's own metadata")
 
 
 async def _pieces(response: httpx.Response, budget: _Budget) -> AsyncIterator[bytes]:

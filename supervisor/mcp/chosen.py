@@ -7,19 +7,16 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import unquote, unquote_plus, urlsplit
+from urllib.parse import urlsplit
 
 from supervisor.errors import InvalidRequest
-from supervisor.mcp.hidden import SHORTEST_SECRET, literals, repeatable
+from supervisor.mcp.hidden import SHORTEST_SECRET, literals, of_address, repeatable
 from supervisor.mcp.server_entry import ServerEntry, read_entry
 from supervisor.policy.mcp_names import spelled
 from supervisor.trust.levels import TrustLevel
 
 LEFT_OUT: Final = "mcp_server_left_out"
 """The code of the warning that a turn does without a server."""
-
-_LONG_PIECE: Final = 16
-"""Characters of a path's piece that, with a digit in it, is more likely a key than a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,18 +159,7 @@ def _secrets(
 ) -> frozenset[str]:
     """What the server might repeat and the sandbox may not see: values, headers, literals."""
     texts = [*given["headers"].values(), *(values.get(name, "") for name in entry.references)]
-    whole = (*literals(entry), *_of_address(given["url"]))
+    whole = (*literals(entry), *of_address(given["url"]))
     return frozenset(
         (*repeatable(texts), *(each for each in whole if len(each) >= SHORTEST_SECRET))
     )
-
-
-def _of_address(url: str) -> Iterator[str]:
-    """What of a URL may be a secret: all of it, its query's values, what in its path looks so."""
-    yield url
-    parts = urlsplit(url)
-    for value in (each.partition("=")[2] for each in parts.query.split("&")):
-        yield from (value, unquote_plus(value))
-    for piece in parts.path.split("/"):
-        if len(piece) >= _LONG_PIECE and any(map(str.isdigit, piece)):
-            yield from (piece, unquote(piece))

@@ -25,6 +25,10 @@ class ServerFailed(Exception):
     """The server can't be reached, or doesn't keep to the protocol."""
 
 
+class SessionEnded(ServerFailed):
+    """The server has ended the session; whoever greets it anew gets another (HTTP 404)."""
+
+
 class Peer(Protocol):
     """A server that messages go to and come from. Both raise ServerFailed."""
 

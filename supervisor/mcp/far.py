@@ -20,6 +20,7 @@ from supervisor.mcp.dialogue import (
     MOST_TOOLS,
     Peer,
     ServerFailed,
+    SessionEnded,
     asked,
     greeted,
 )
@@ -70,7 +71,13 @@ class FarServer:
                 self._listings += 1
                 if self._listings > MOST_LISTINGS:
                     raise ServerFailed(f"it was asked for its tools {MOST_LISTINGS} times")
-                self._tools = await self._within(LISTING_SECONDS, self._listed(peer))
+                try:
+                    self._tools = await self._within(LISTING_SECONDS, self._listed(peer))
+                except SessionEnded:
+                    if not isinstance(peer, HttpServer):
+                        raise
+                    await self._greet_anew(peer)
+                    self._tools = await self._within(LISTING_SECONDS, self._listed(peer))
             return self._tools
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -83,8 +90,15 @@ class FarServer:
                 except BaseException:  # nobody knows where its stream stands now
                     await self.close()
                     raise
+            session = self._greetings
         # Each request has an answer of its own, so calls side by side don't wait for each other.
-        return await self._called(peer.again(), tool, arguments)
+        try:
+            return await self._called(peer.again(), tool, arguments)
+        except SessionEnded:  # then it hasn't run the call
+            async with self._one_at_a_time:
+                if self._greetings == session:  # else another call has greeted it by now
+                    await self._greet_anew(peer)
+            return await self._called(peer.again(), tool, arguments)
 
     async def close(self) -> None:
         """Hang up; whoever asks again calls again."""
@@ -96,6 +110,15 @@ class FarServer:
         """Hang up for good: nothing calls again."""
         self._is_over = True
         await self.close()
+
+    async def _greet_anew(self, peer: HttpServer) -> None:
+        """Begin another session, as the protocol asks for where a server has ended one."""
+        self._require_open()
+        self._greetings += 1
+        if self._greetings > MOST_GREETINGS:
+            raise ServerFailed(f"it was called {MOST_GREETINGS} times in this turn")
+        peer.forget_session()
+        self._about = self._clean(await self._within(GREETING_SECONDS, greeted(peer)))
 
     async def _connected(self) -> HttpServer | SseServer:
         self._require_open()
@@ -157,7 +180,7 @@ class FarServer:
         except TimeoutError:
             raise ServerFailed(f"it didn't answer within {seconds:g} s") from None
         except ServerFailed as error:
-            raise ServerFailed(self._redactor.text(str(error))) from None
+            raise type(error)(self._redactor.text(str(error))) from None
 
     def _clean(self, said: Mapping[str, Any]) -> Mapping[str, Any]:
         cleaned: Mapping[str, Any] = self._redactor.apply(said)

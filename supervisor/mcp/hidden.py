@@ -7,7 +7,7 @@ person wrote into the file by hand works all the same, but no answer repeats it.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, unquote_plus, urlsplit
 
 from supervisor.errors import InvalidRequest
 from supervisor.mcp.server_entry import REFERENCE, ServerEntry
@@ -18,6 +18,8 @@ MASK: Final = "***"
 SHORTEST_SECRET: Final = 8
 """Characters of a value that is taken out of events and logs; shorter ones are words."""
 
+_LONG_PIECE: Final = 16
+"""Characters of a path's piece that, with a digit in it, is more likely a key than a word."""
 _SECRET_NAME: Final = re.compile(
     r"token|secret|passw|passphrase|api[-_]?key|access[-_]?key|private[-_]?key|credential"
     r"|auth(?!ors?(?:_|\Z))|cookie|bearer|_key\Z|-key\Z|\Akey\Z|_pat\Z",
@@ -139,6 +141,17 @@ def repeatable(texts: Iterable[str]) -> Iterator[str]:
     """What a server that is given these texts might repeat: each, and each of its words."""
     for text in texts:
         yield from (each for each in (text, *text.split()) if len(each) >= SHORTEST_SECRET)
+
+
+def of_address(url: str) -> Iterator[str]:
+    """What of a URL may be a secret: all of it, its query's values, what in its path looks so."""
+    yield url
+    parts = urlsplit(url)
+    for value in (each.partition("=")[2] for each in parts.query.split("&")):
+        yield from (value, unquote_plus(value))
+    for piece in parts.path.split("/"):
+        if len(piece) >= _LONG_PIECE and any(map(str.isdigit, piece)):
+            yield from (piece, unquote(piece))
 
 
 def _shown_arg(arg: str, before: str) -> str:

@@ -1,7 +1,7 @@
 """The MCP servers of a vault: configured, allowed, and handed to turns. Nothing is started here."""
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 
 MOST_OF_A_TURN: Final = 50
 """Servers that a turn is given."""
+_MOST_NAMED: Final = 10
 
 Record = Callable[[str, None, None, Mapping[str, Any]], Awaitable[object]]
 """Appends to the audit log: kind, no session, no turn, body."""
@@ -150,7 +151,9 @@ class McpServers:
         for each in candidates:
             if each.entry is not None:
                 self._learn(each.entry)
-        return choose(candidates[:MOST_OF_A_TURN], level, self._values, confined=self._confined())
+        taken, beyond = candidates[:MOST_OF_A_TURN], candidates[MOST_OF_A_TURN:]
+        chosen = choose(taken, level, self._values, confined=self._confined())
+        return replace(chosen, warnings=(*chosen.warnings, *_too_many(beyond)))
 
     def _candidates(self, wanted: Wanted) -> Iterator[Candidate]:
         for each in own_candidates(wanted):
@@ -192,6 +195,17 @@ class McpServers:
         if new:
             self._known |= new
             self._learnt(self._known)
+
+
+def _too_many(beyond: Sequence[Candidate]) -> Iterator[str]:
+    if beyond:
+        named = ", ".join(each.name for each in beyond[:_MOST_NAMED])
+        more = len(beyond) - _MOST_NAMED
+        yield (
+            f"a turn is given at most {MOST_OF_A_TURN} MCP servers; left out: {named}"
+            + (f" and {more} more" if more > 0 else "")
+            + "; name those that an agent needs in its file (mcpServers)"
+        )
 
 
 def _candidate(found: Configured, name: str) -> Candidate:

@@ -13,6 +13,16 @@ _LOCAL_NAMES = ("localhost", "localdomain", "local", "internal", "lan", "home.ar
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _LONGEST = 1_024
 
+METADATA = frozenset(
+    {
+        "169.254.169.254", "169.254.170.2", "169.254.170.23", "100.100.100.200", "168.63.129.16",
+        "fd00:ec2::254", "fd00:ec2::23",
+    }
+)  # fmt: skip
+"""Where clouds answer with the machine's own account; the rule `cloud-metadata` has the same."""
+_EMBEDDING = tuple(map(ipaddress.ip_network, ("::/96", "64:ff9b:1::/48", "::ffff:0:0:0/96")))
+"""More networks whose addresses end with one of IPv4: compatible, local NAT64, translated."""
+
 
 @lru_cache(maxsize=1024)
 def canonical_host(text: str) -> str:
@@ -64,6 +74,26 @@ def is_private(host: str) -> bool:
     return "." not in host or any(
         host == each or host.endswith(f".{each}") for each in _LOCAL_NAMES
     )
+
+
+def is_metadata(host: str) -> bool:
+    """Whether an address, in any spelling, is or leads to a machine's own metadata.
+
+    All link-local ones count: nobody else answers there. A name is none.
+    """
+    found = address(host.partition("%")[0])
+    return found is not None and any(
+        each.is_link_local or str(each) in METADATA for each in (found, *_embedded(found))
+    )
+
+
+def _embedded(found: _IP) -> tuple[ipaddress.IPv4Address, ...]:
+    if not isinstance(found, ipaddress.IPv6Address):
+        return ()
+    if found.teredo is not None:
+        return found.teredo
+    is_embedding = any(found in each for each in _EMBEDDING)
+    return (ipaddress.IPv4Address(int(found) & (_LARGEST - 1)),) if is_embedding else ()
 
 
 def host_matches(host: str, pattern: str) -> bool:

@@ -2,18 +2,20 @@
 
 import asyncio
 import json
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+import httpcore
 import pytest
 
-from supervisor.mcp import called
+from supervisor.mcp import called, reach
 from supervisor.mcp.chosen import Far
 from supervisor.mcp.dialogue import LONGEST_NAME, ServerFailed
-from supervisor.mcp.far import LONGEST_LISTING, MOST_LISTINGS, FarServer
+from supervisor.mcp.far import LONGEST_LISTING, MOST_GREETINGS, MOST_LISTINGS, FarServer
 from supervisor.mcp.relay import Relay
 from supervisor.mcp.started import parsed
 from tests.worlds.waiting import A_WHILE
@@ -225,6 +227,92 @@ async def test_a_listing_is_bounded_as_it_is_told_again_and_again() -> None:
         tools = await server.tools()
         assert 0 < len(json.dumps(tools)) <= LONGEST_LISTING + len(tools) * 2
         await server.end()
+
+
+async def test_a_session_that_the_server_has_ended_is_begun_anew_once_for_a_call() -> None:
+    refusals = 1
+
+    async def ended(asked: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        nonlocal refusals
+        if refusals:
+            refusals -= 1
+            writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+        else:
+            result = {"content": [{"type": "text", "text": "done"}]}
+            plain(writer, {"jsonrpc": "2.0", "id": asked["id"], "result": result})
+
+    async with hostile(tools_call=ended) as world:
+        server = world.server()
+        try:
+            said = await server.call("t", {})
+            assert said["content"][0]["text"] == "done"
+            first = ["initialize", "notifications/initialized", "tools/call"]
+            assert world.heard == first * 2
+            # One that ends each session is called so often and no more.
+            refusals = 1_000
+            for _ in range(MOST_GREETINGS):
+                with pytest.raises(ServerFailed):
+                    await server.call("t", {})
+            assert world.heard.count("initialize") == MOST_GREETINGS
+        finally:
+            await server.end()
+
+
+async def test_a_404_outside_of_a_session_is_an_error_like_any_other() -> None:
+    async def gone(_: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+
+    async with hostile(initialize=gone) as world:
+        with pytest.raises(ServerFailed, match="HTTP 404"):
+            await world.server().about()
+        assert world.heard == ["initialize"]
+
+
+@pytest.mark.parametrize("address", ["169.254.169.254", "::ffff:100.100.100.200", "fd00:ec2::254"])
+async def test_a_name_that_leads_to_the_machines_metadata_is_sent_nothing(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    async with hostile() as world:
+        looked_up = [("127.0.0.1", world.port), (address, world.port)]
+
+        def lookup(host: str, port: int, **_: Any) -> list[Any]:
+            return [(0, 0, 0, "", each) for each in looked_up]
+
+        monkeypatch.setattr("socket.getaddrinfo", lookup)
+        far = Far({"type": "http", "url": f"http://rebound.example:{world.port}/", "headers": {}})
+        with pytest.raises(ServerFailed, match="metadata"):
+            await FarServer(far).about()
+        assert world.heard == []
+        # The control: the same name without that address is called, at the address found.
+        looked_up.pop()
+        server = FarServer(far)
+        await server.about()
+        assert world.heard[0] == "initialize"
+        await server.end()
+
+
+async def test_a_name_server_that_does_not_answer_holds_up_nothing_but_lookups(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    held = threading.Event()
+
+    def silent(*_: Any, **__: Any) -> list[Any]:
+        held.wait(A_WHILE)
+        raise OSError("no such name")
+
+    monkeypatch.setattr("socket.getaddrinfo", silent)
+    asked = [
+        asyncio.create_task(reach.addresses_of(f"{number}.example", 80)) for number in range(50)
+    ]
+    try:
+        async with asyncio.timeout(A_WHILE):
+            assert await asyncio.to_thread(lambda: "free") == "free"
+        named = [each.name for each in threading.enumerate() if each.name.startswith("mcp-lookup")]
+        assert len(named) == reach.LOOKUPS_AT_ONCE
+    finally:
+        held.set()
+        ends = await asyncio.gather(*asked, return_exceptions=True)
+    assert {type(each) for each in ends} == {httpcore.ConnectError}
 
 
 async def test_after_the_turn_nothing_calls_again() -> None:

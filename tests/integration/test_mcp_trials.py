@@ -272,6 +272,24 @@ async def test_a_hostile_server_that_is_called_is_bounded_and_gets_nothing_sent_
     assert [each.headers["X"] for each in asked] == [CANARY]
 
 
+async def test_a_key_in_the_url_that_a_server_repeats_is_not_told(tmp_path: Path) -> None:
+    async def repeating(request: web.Request) -> web.StreamResponse:
+        said = (await request.json()) if request.can_read_body else {}
+        fault = {"code": 1, "message": f"who is {request.path_qs}?"}
+        return web.json_response({"jsonrpc": "2.0", "id": said.get("id"), "error": fault})
+
+    async with answering(repeating) as (url, _):
+        keyed = f"{url.rstrip('/')}/k3y-in-the-path-0123456789?key=canary-of-a-query"
+        trial = await tried(tmp_path, {"type": "http", "url": keyed})
+        plainly = await tried(tmp_path, {"type": "http", "url": f"{url.rstrip('/')}/words?short=a"})
+    assert trial.failure is not None
+    assert "canary-of-a-query" not in trial.failure
+    assert "k3y-in-the-path" not in trial.failure
+    # The control: it does repeat what it is asked by, and that is told where it is no key.
+    assert "who is" in trial.failure
+    assert "/words?short=a" in (plainly.failure or "")
+
+
 async def test_an_address_where_nobody_listens_is_said(tmp_path: Path) -> None:
     trial = await tried(tmp_path, {"type": "http", "url": "http://127.0.0.1:9/"})
     assert "can't be reached" in (trial.failure or "")

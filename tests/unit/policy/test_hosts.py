@@ -1,10 +1,20 @@
 """One host has one spelling, however it was written."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.policy.hosts import canonical_host, host_matches, is_private
+from supervisor.policy.hosts import (
+    METADATA,
+    address,
+    canonical_host,
+    host_matches,
+    is_metadata,
+    is_private,
+)
+from supervisor.variables import SHIPPED_POLICIES
 
 
 @pytest.mark.parametrize(
@@ -74,3 +84,30 @@ def test_a_pattern_of_hosts_ends_at_a_dot(host: str, pattern: str, fits: bool) -
 @given(st.text(max_size=60))
 def test_no_text_makes_it_fail(text: str) -> None:
     assert is_private(canonical_host(text)) in (True, False)
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    ["169.254.169.254", "2852039166", "::ffff:169.254.169.254", "::169.254.169.254",
+     "64:ff9b::a9fe:a9fe", "64:ff9b:1::a9fe:a9fe", "2002:a9fe:a9fe::", "::ffff:0:a9fe:a9fe",
+     "100.100.100.200", "::ffff:100.100.100.200", "168.63.129.16", "fd00:ec2::254", "fe80::1",
+     "fe80::a9fe:a9fe%eth0", "2001:0:a9fe:a9fe::"],
+)  # fmt: skip
+def test_a_machines_metadata_is_known_in_every_spelling(spelling: str) -> None:
+    assert is_metadata(spelling)
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    ["127.0.0.1", "::1", "10.0.0.5", "100.100.100.201", "fd00:ec2::255", "192.0.2.1", "2001:db8::1",
+     "64:ff9b::c000:201", "metadata.google.internal", "example.org", ""],
+)  # fmt: skip
+def test_other_addresses_and_names_are_no_metadata(spelling: str) -> None:
+    assert not is_metadata(spelling)
+
+
+def test_the_shipped_rule_and_the_egress_know_the_same_addresses() -> None:
+    text = (SHIPPED_POLICIES / "default.yaml").read_text("utf-8")
+    (rule,) = re.findall(r"- id: cloud-metadata\n.*?examples:", text, re.DOTALL)
+    hosts = re.findall(r"^      - (\S+)$", rule, re.MULTILINE)
+    assert {each for each in hosts if address(each) is not None} == METADATA
