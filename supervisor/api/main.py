@@ -7,6 +7,8 @@ from typing import Any
 
 from fastapi import Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from supervisor.api import (
@@ -120,7 +122,7 @@ def make_routes() -> FastAPI:
         version=version(),
         docs_url=None,
         redoc_url=None,
-        openapi_url="/api/openapi.json",
+        openapi_url=None,
         redirect_slashes=False,
         dependencies=[Depends(entered)],
     )
@@ -150,6 +152,13 @@ def make_routes() -> FastAPI:
     app.include_router(metrics.router)
     speak_problems(app)
     app.openapi = functools.cache(lambda: _describe(app))  # type: ignore[method-assign]
+
+    async def described(_: Request) -> Response:
+        # It takes most of a second to make, once: others are answered meanwhile.
+        return JSONResponse(await asyncio.to_thread(app.openapi))
+
+    app.openapi_url = "/api/openapi.json"
+    app.add_route(app.openapi_url, described, include_in_schema=False)
     return app
 
 

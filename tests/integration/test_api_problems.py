@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -57,6 +58,13 @@ async def test_options_tells_the_methods(world: ApiWorld) -> None:
         assert answer.status_code == 204
         assert answer.headers["allow"] == "OPTIONS, POST"
         assert "access-control-allow-origin" not in answer.headers
+        document = await client.options("/api/openapi.json")
+        assert document.headers["allow"] == "GET, HEAD, OPTIONS"
+        # The document is made for those who ask for it, and is not needed to tell a method.
+        made: Any = world.inner.openapi
+        assert made.cache_info().currsize == 0
+        assert (await client.get("/api/openapi.json")).json()["info"]["title"] == "Trustfloor"
+        assert made.cache_info().currsize == 1
 
 
 async def test_each_field_that_is_wrong_is_named_and_no_value_repeated(world: ApiWorld) -> None:
