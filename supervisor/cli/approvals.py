@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import typer
@@ -15,12 +15,9 @@ from supervisor.cli.effects import time_left
 from supervisor.cli.json_out import write_json
 from supervisor.cli.keyboard import Keyboard
 from supervisor.cli.render import Screen
-from supervisor.cli.session_ids import whole_id_if_any
+from supervisor.cli.session_ids import whole_id_if_any, whole_request_id
 from supervisor.cli.waiting import Vigil, filtered, headline, tell_questions
-from supervisor.errors import InvalidRequest, TrustfloorError
-
-_WHOLE: Final = 36
-"""Characters of a request's id."""
+from supervisor.errors import TrustfloorError
 
 approvals = typer.Typer(add_completion=False, invoke_without_command=True, rich_markup_mode=None)
 
@@ -157,16 +154,7 @@ def _first_line(request: dict[str, Any]) -> str:
 
 
 async def _path(client: Client, request: str) -> str:
-    """Of the request that is meant: one that waits may be named by the beginning of its id."""
-    if len(request) < _WHOLE:
-        waiting = (await client.get("/api/permissions"))["permissions"]
-        meant = [str(each["id"]) for each in waiting if str(each["id"]).startswith(request)]
-        if len(meant) > 1:
-            raise InvalidRequest(
-                "the ids of several requests begin so", where=request, remedy="give more of it"
-            )
-        request = meant[0] if meant else request
-    return f"/api/permissions/{quote(request, safe='')}"
+    return f"/api/permissions/{quote(await whole_request_id(client, request), safe='')}"
 
 
 def _told(asked: Any, data_dir: Any) -> Any:

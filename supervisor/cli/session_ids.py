@@ -1,6 +1,7 @@
-"""Sessions by the beginning of their id, as at least as many characters of it as tell it apart."""
+"""Sessions and requests by the beginning of their id: as much of it as tells one apart."""
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from supervisor.cli.client import Client
@@ -12,6 +13,11 @@ LEAST: Final = 4
 """Characters that the beginning of an id has to have."""
 _SHOWN: Final = 5
 _LIST: Final = "list them: trustfloor sessions"
+_WAITING: Final = "list them: trustfloor approvals list"
+_REQUEST: Final = "req_"
+"""What each request's id begins with; it needs not be said."""
+_WHOLE: Final = 36
+"""Characters of a request's id."""
 _BEGINNING: Final = re.compile(r"[0-9a-f-]{1,36}")
 
 
@@ -25,24 +31,19 @@ async def whole_id(client: Client, said: str) -> str:
         return beginning
     if _BEGINNING.fullmatch(beginning) is None:
         raise SessionNotFound("no session has this id", where=said, remedy=_LIST)
-    if len(beginning) < LEAST:
-        raise InvalidRequest(
-            f"an id is told apart by {LEAST} characters at least", where=said, remedy=_LIST
-        )
+    _require_long_enough(beginning, said, _LIST)
     found = (await client.get(f"/api/chat/sessions?id={beginning}"))["sessions"]
     if not found:
         raise SessionNotFound("no session's id begins so", where=said, remedy=_LIST)
     if len(found) > 1:
-        named = [
-            f"{each['id']}  {each['title'] or 'no title'}  ({told_moment(each['lastAccessed'])})"
-            for each in found[:_SHOWN]
-        ]
-        more = len(found) - _SHOWN
-        named += [f"and {more} more"] * (more > 0)
-        raise InvalidRequest(
-            "the ids of several sessions begin so:\n    " + "\n    ".join(named),
-            where=said,
-            remedy="give more of the one that you mean",
+        raise _several(
+            "sessions",
+            said,
+            [
+                f"{each['id']}  {each['title'] or 'no title'}"
+                f"  ({told_moment(each['lastAccessed'])})"
+                for each in found
+            ],
         )
     return str(found[0]["id"])
 
@@ -50,3 +51,36 @@ async def whole_id(client: Client, said: str) -> str:
 async def whole_id_if_any(client: Client, said: str | None) -> str | None:
     """The same, where naming a session is optional."""
     return None if said is None else await whole_id(client, said)
+
+
+async def whole_request_id(client: Client, said: str) -> str:
+    """The id of the one permission request that waits and whose id begins so.
+
+    A whole id, and one that none of those has, is taken as it is: the supervisor knows of requests
+    that no longer wait. Raises InvalidRequest (too short, or of several), Unreachable or Refused.
+    """
+    given = said.strip()
+    if len(given) >= _WHOLE:
+        return given
+    beginning = given.removeprefix(_REQUEST)
+    _require_long_enough(beginning, said, _WAITING)
+    waiting = (await client.get("/api/permissions"))["permissions"]
+    found = [each for each in waiting if str(each["id"]).startswith(_REQUEST + beginning)]
+    if len(found) > 1:
+        raise _several("requests", said, [f"{each['id']}  {each['toolName']}" for each in found])
+    return str(found[0]["id"]) if found else given
+
+
+def _require_long_enough(beginning: str, said: str, remedy: str) -> None:
+    if len(beginning) < LEAST:
+        what = f"an id is told apart by {LEAST} characters at least"
+        raise InvalidRequest(what, where=said, remedy=remedy)
+
+
+def _several(things: str, said: str, named: Sequence[str]) -> InvalidRequest:
+    shown = [*named[:_SHOWN], *(f"and {more} more" for more in [len(named) - _SHOWN] if more > 0)]
+    return InvalidRequest(
+        f"the ids of several {things} begin so:\n    " + "\n    ".join(shown),
+        where=said,
+        remedy="give more of the one that you mean",
+    )

@@ -121,12 +121,15 @@ async def test_without_a_terminal_they_are_listed_granted_and_denied_by_id(
     shown = listed["permissions"][0]["contentHash"]
     assert (await command(people.world, "list", "--workspace", "other"))[1] == "nothing waits\n"
 
+    few = await command(people.world, "deny", "req_")
+    assert few[0] == 1
+    assert "by 4 characters at least" in few[1]
     status, said = await command(people.world, "grant", one, "--hash", "0" * 64)
     assert status == 1
     assert "isn't the hash" in said
     assert (await command(people.world, "grant", one, "--hash", shown)) == (0, "granted\n")
     assert (await granted).decision == "granted"
-    said = (await command(people.world, "deny", two[:12], "--message", "no", "--stop"))[1]
+    said = (await command(people.world, "deny", two.removeprefix("req_")[:9], "--message", "no", "--stop"))[1]
     assert said == "denied, and the turn stopped\n"
     assert (await denied).message == "no"
     status, said = await command(people.world, "deny", "req_none")
