@@ -129,7 +129,8 @@ async def test_without_a_terminal_they_are_listed_granted_and_denied_by_id(
     assert "isn't the hash" in said
     assert (await command(people.world, "grant", one, "--hash", shown)) == (0, "granted\n")
     assert (await granted).decision == "granted"
-    said = (await command(people.world, "deny", two.removeprefix("req_")[:9], "--message", "no", "--stop"))[1]
+    short = two.removeprefix("req_")[:9]
+    said = (await command(people.world, "deny", short, "--message", "no", "--stop"))[1]
     assert said == "denied, and the turn stopped\n"
     assert (await denied).message == "no"
     status, said = await command(people.world, "deny", "req_none")
