@@ -41,6 +41,7 @@ INVARIANTS: Final = (
             "security/test_inv_03_nothing_left_behind.py",
             "security/test_inv_03_a_folder_without_end.py",
             "security/test_inv_03_waiting_sandboxes.py",
+            "security/test_inv_03_what_waits_gives_way.py",
             "integration/test_kill_nine.py",
         ),
     ),

@@ -187,7 +187,7 @@ class Runtime(Protocol):
         ...
 
     def forget(self, session_id: SessionId) -> None:
-        """The session is gone, and what was got ready for it with it. Never waits."""
+        """The session is gone or runs elsewhere: what was got ready for it goes. Never waits."""
         ...
 
 

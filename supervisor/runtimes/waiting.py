@@ -128,6 +128,18 @@ class WaitingRoom(Generic[T]):
         if guest is not None:
             guest.dismiss()
 
+    async def give_way(self) -> bool:
+        """Let go all that waits, and wait until it has gone, with what was let go before.
+
+        Gives whether there was anything.
+        """
+        for session in list(self._waiting):
+            self.forget(session)
+        going = {each.task for each in self._all.values() if each.over.is_set() and each.task}
+        if going:
+            await asyncio.wait(going)
+        return bool(going)
+
     async def take(self, session: SessionId, fit: Hashable) -> Held[T] | None:
         """What is ready for that session's turn; waits a little if it is being made.
 

@@ -245,6 +245,9 @@ class Conversations:
                 where=trust.effective.value,
                 remedy="run: trustfloor doctor",
             )
+        for other in self._house.runtimes.values():
+            if other is not runtime:
+                other.forget(session.id)
         await self._enter(lane, trust.effective)
         # What may fail comes before the first event: one that is told has an end to come.
         await self._stores.sessions.increment_message_count(session.id)

@@ -97,9 +97,9 @@ class Course:
                 told.set_attribute("trustfloor.ending", type(ending).__name__)
             await self._killed(lane, ending)
             answered = isinstance(ending, RunResult)
+            session = await self._book(plan, heard, answered=answered)
             if answered:
                 then = partial(runtime.expect, plan.run)
-            session = await self._book(plan, heard, answered=answered)
             words = last_words(
                 plan,
                 ending,

@@ -5,6 +5,7 @@ then it waits with a CLI that has seen no message, serves one, and is destroyed 
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import Context, copy_context
@@ -13,6 +14,7 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
+from supervisor.errors import EngineRefused, TurnFailed
 from supervisor.gateway.door import Gateway
 from supervisor.ids import SessionId, TurnId
 from supervisor.observability.logs import log_context
@@ -30,7 +32,9 @@ from supervisor.runtimes.turn_folder import (
     SERVERS,
     door_for,
 )
-from supervisor.runtimes.waiting import WaitingRoom
+from supervisor.runtimes.waiting import Held, WaitingRoom
+
+logger = logging.getLogger(__name__)
 
 
 class LateGate:
@@ -99,11 +103,17 @@ class ContainerRuntime:
             self._room.expect(plan.session_id, fit, partial(self._ahead, next_plan))
 
     def forget(self, session_id: SessionId) -> None:
-        """Let go what waits for that session."""
+        """Let go what waits for that session, if anything does."""
         self._room.forget(session_id)
 
     async def _made(self, stack: AsyncExitStack, plan: RunPlan, gate: ToolGate) -> AgentRun:
-        sandbox = await stack.enter_async_context(self._maker.open(plan))
+        try:
+            sandbox = await stack.enter_async_context(self._maker.open(plan))
+        except EngineRefused:
+            # There may be no room for one more: what only waits takes none from who has a message.
+            if not await self._room.give_way():
+                raise
+            sandbox = await stack.enter_async_context(self._maker.open(plan))
         door = await stack.enter_async_context(door_for(self._gateway, plan, sandbox.folder))
         connection = await _connected(stack, sandbox, plan, gate, ahead=False)
         return AgentRun(connection, sandbox.receipt, door)
@@ -125,6 +135,15 @@ class ContainerRuntime:
         held = await self._room.take(plan.session_id, _fit(plan))
         if held is None:
             return None
+        try:
+            return await self._entered(stack, held, plan, gate)
+        except TurnFailed as error:  # one that is made now says so as well, if it finds the same
+            logger.info("a sandbox that waited is of no use: %s", error.message)
+            return None
+
+    async def _entered(
+        self, stack: AsyncExitStack, held: Held[Waiting], plan: RunPlan, gate: ToolGate
+    ) -> AgentRun | None:
         async with AsyncExitStack() as own:
             own.push_async_callback(held.end)
             sandbox, connection = held.value.sandbox, held.value.connection

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, TypeVar, cast
 
 from supervisor.clock import Clock
-from supervisor.errors import EngineRefused, EngineUnreachable, IsolationRefused, VaultUnavailable
+from supervisor.errors import EngineRefused, EngineUnreachable, IsolationRefused
 from supervisor.ids import InstanceId
 from supervisor.observability.metrics import METRICS
 from supervisor.runtimes.container import receipt as receipts
@@ -107,13 +107,10 @@ class SandboxMaker:
         conversation is where it was, and the engine still reports the cage that it reported at the
         start. None: something of this isn't so, and the sandbox is of no use. Raises TurnFailed.
         """
-        try:
-            (fits, report), image = await together(
-                together(self._is_as_it_was(sandbox, plan), self._view_renewed(sandbox.view, plan)),
-                self._engine.image_id(self._sandboxes.image),
-            )
-        except VaultUnavailable:  # a sandbox that is made now says why, if it finds the same
-            return None
+        (fits, report), image = await together(
+            together(self._is_as_it_was(sandbox, plan), self._view_renewed(sandbox.view, plan)),
+            self._engine.image_id(self._sandboxes.image),
+        )
         if not fits or image != sandbox.spec.image:
             return None
         waited = max(0.0, self._clock.now() - sandbox.made_at)

@@ -216,3 +216,19 @@ async def gone(room: WaitingRoom[str]) -> None:
     async with asyncio.timeout(A_WHILE):
         while room.ids:
             await asyncio.sleep(0.001)
+
+
+async def test_all_that_waits_gives_way_and_is_gone_by_then_but_not_what_was_taken(
+    made: Made,
+) -> None:
+    async with WaitingRoom[str](2, A_WHILE) as room:
+        room.expect(ADA, "fit", made.open)
+        held = await room.take(ADA, "fit")
+        assert held is not None
+        assert not await room.give_way()
+        for session in (BOB, EVE):
+            room.expect(session, "fit", made.open)
+        assert await room.give_way()
+        assert room.ids == set(made.opened[:1])
+        assert not room.waiting
+        await held.end()

@@ -1,0 +1,101 @@
+"""Invariant 3: a sandbox that waits for a message costs no other message its own.
+
+It goes as soon as its session runs elsewhere, and before another session is refused one; where it
+is found broken when it is wanted, the turn gets one of its own.
+"""
+
+import shutil
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from supervisor.engine_filter.opened import open_filter
+from supervisor.runtimes.container.engine import DEFAULT_SOCKET
+from supervisor.runtimes.container.runtime import Waiting
+from supervisor.runtimes.waiting import Held, WaitingRoom
+from supervisor.settings import Settings
+from supervisor.trust.levels import TrustLevel
+from tests.security.test_inv_03_waiting_sandboxes import HELLO, the_waiting_one, waited
+from tests.worlds.house import House, a_house, prompt, step
+from tests.worlds.leftovers import nothing_left_of
+
+pytestmark = pytest.mark.engine
+
+
+@asynccontextmanager
+async def a_house_behind_the_filter(count: int) -> AsyncIterator[House]:
+    """A house two of whose sandboxes may wait, of `count` that may be there at all."""
+    root = Path(tempfile.mkdtemp(prefix="tf-", dir="/tmp")).resolve()
+    try:
+        for each in ("data/vault-view/views", "run", "vault"):
+            (root / each).mkdir(parents=True)
+        (root / "vault" / "notes").mkdir()
+        settings = Settings(
+            data_dir=root / "data",
+            runtime_dir=root / "run",
+            vault=root / "vault",
+            sandbox_count=count,
+        )
+        socket = root / "filter.sock"
+        async with (
+            open_filter(settings, listen=socket, engine=Path(DEFAULT_SOCKET), mode=0o600),
+            a_house(root, engine_socket=socket, waiting_sandboxes=2) as house,
+        ):
+            yield house
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+async def test_where_no_more_may_be_there_what_waits_makes_room_for_a_turn() -> None:
+    async with a_house_behind_the_filter(1) as house:
+        await house.send(HELLO)
+        await the_waiting_one(house)
+        another = await house.send(HELLO)
+        assert another.end["type"] == "done"
+
+
+async def test_control_a_turn_that_runs_makes_no_room_for_another() -> None:
+    async with a_house_behind_the_filter(1) as house:
+        slow = prompt(step("word " * 20, chunks=20, chunk_delay_s=2.0))
+        first = await house.send(slow, until=lambda event: event["type"] == "text")
+        another = await house.send(HELLO)
+        assert another.end["type"] == "error"
+        assert "TRUSTFLOOR_SANDBOX_COUNT" in another.end["error"]
+        await house.parts.conversations.abort(first.session_id, "enough")
+        await first.go_on()
+
+
+async def test_what_waits_for_a_session_goes_when_that_runs_elsewhere() -> None:
+    async with a_house(waiting_sandboxes=1) as house:
+        turn = await house.send(HELLO)
+        await the_waiting_one(house)
+        await house.parts.conversations.set_trust(turn.session_id, TrustLevel.FULL)
+        turn = await house.send(HELLO, TrustLevel.FULL, session_id=turn.session_id)
+        assert turn.end["type"] == "done"
+        await nothing_left_of(house.root / "data", house.root / "run")
+
+
+async def test_one_whose_folder_was_cleared_away_is_not_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    taken: list[Held[Waiting]] = []
+    take = WaitingRoom.take
+
+    async def losing(room: WaitingRoom[Waiting], *what: Any) -> Held[Waiting] | None:
+        held: Held[Waiting] | None = await take(room, *what)
+        if held is not None:
+            taken.append(held)
+            shutil.rmtree(held.value.sandbox.folder.run)
+        return held
+
+    async with a_house(waiting_sandboxes=1) as house:
+        turn = await house.send(HELLO)
+        await the_waiting_one(house)
+        monkeypatch.setattr(WaitingRoom, "take", losing)
+        turn = await house.send(HELLO, session_id=turn.session_id)
+        assert not waited(turn)
+        assert taken
