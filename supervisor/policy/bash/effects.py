@@ -235,7 +235,8 @@ class _Look:
                 effects.append(placed_at(part, each))
             return
         size, asked = len(effects), self.asked
-        self._named(invocation, name)
+        command = self.table.find(name) or _UNKNOWN_PROGRAM
+        self._known(invocation, command, name, key.words)
         if self.asked == asked:
             memory.hold(key, effects[size:], part)
 
@@ -310,49 +311,60 @@ class _Look:
         )  # fmt: skip
 
     def _one(self, invocation: Invocation, command: Command, name: str) -> None:
-        argv, cwd = invocation.argv, invocation.cwd
-        perhaps = None
-        if _is_from_data(argv):
-            use = Use(self, invocation, command, name, cwd, Parsed())
-            perhaps = self._printed(use)
-            descend(use, command, use.argv)
-            command = use.command
-        elif command.commands:
-            use = Use(self, invocation, command, name, cwd, Parsed())
+        """A command whose words have one text each, or need no look at each text alone."""
+        argv = invocation.argv
+        if not _is_from_data(argv):
+            self._known(invocation, command, name, plain_words(argv))
+            return
+        use = Use(self, invocation, command, name, invocation.cwd, Parsed())
+        perhaps = self._printed(use)
+        descend(use, command, use.argv)
+        self._does(use, argv, plain_words(argv))
+        if perhaps is not None and "help" not in use.parsed.tags:
+            self._perhaps(replace(invocation, argv=perhaps))
+
+    def _known(
+        self, invocation: Invocation, command: Command, name: str, words: tuple[str, ...]
+    ) -> None:
+        """A command in whose words is nothing that another one prints."""
+        argv = invocation.argv
+        if command.commands:
+            use = Use(self, invocation, command, name, invocation.cwd, Parsed())
             descend(use, command, argv)
-            command = use.command
         else:
-            use = Use(self, invocation, command, name, cwd, parse(command, argv, 1))
+            use = Use(self, invocation, command, name, invocation.cwd, parse(command, argv, 1))
+        self._does(use, argv, words)
+
+    def _does(self, use: Use, argv: tuple[Value, ...], words: tuple[str, ...]) -> None:
+        """All that a command does whose words are sorted; `argv` and `words` are as it has them."""
+        invocation, command, name = use.invocation, use.command, use.program
         unknown = command is _UNKNOWN_PROGRAM
         placed = "/" in name
         self.effects.append(
             Effect(
-                Act.EXECUTE, name, invocation.part, "is run", None, cwd,
-                words=(name, *plain_words(argv[1:])),
+                Act.EXECUTE, name, invocation.part, "is run", None, invocation.cwd,
+                words=(name, *words[1:]),
                 harmless=command.harmless and not placed,
                 listed=not (unknown or command.runs),
             )
         )  # fmt: skip
-        if "help" in use.parsed.tags:
+        tags = use.parsed.tags
+        if "help" in tags:
             return
         if placed:
-            text = self.kept.of(join(cwd, known(name)))
+            text = self.kept.of(join(invocation.cwd, known(name)))
             if text is not None:
                 self.script(text, use.within(argv))
-        middle = command.operands.middle
-        if (middle is not None and middle.kind in _GUESSED and command.reader is None) or (
-            "behind" in use.parsed.tags
-        ):
-            perhaps_carries(use)
         reader = command.reader
+        middle = command.operands.middle
+        if (reader is None and middle is not None and middle.kind in _GUESSED) or "behind" in tags:
+            perhaps_carries(use)
         if reader is not None:
             READ_BY[reader](use)
         elif command.elsewhere:
             elsewhere(use)
         else:
             apply(use)
-        if perhaps is not None:
-            self._perhaps(replace(invocation, argv=perhaps))
 
     def _printed(self, use: Use) -> tuple[Value, ...] | None:
         """Puts in what other commands print, where it can be told; words that are only likely."""

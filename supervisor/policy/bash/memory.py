@@ -1,7 +1,7 @@
 """What single commands did in calls before, where that follows from their own words alone."""
 
 from collections.abc import Sequence
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from supervisor.policy.bash.effect import Effect
 from supervisor.policy.bash.invocation import Invocation, Part, Stdin
@@ -14,7 +14,19 @@ LONGEST: Final = 1_024
 MOST_EFFECTS: Final = 32
 """Effects of one command."""
 
-Key: TypeAlias = tuple[object, ...]
+
+class Key(NamedTuple):
+    """All that the effects of a command follow from, each in a field of its own."""
+
+    words: tuple[str, ...]
+    folder: str
+    home: str
+    builtin: bool
+    given: tuple[object, ...] | None
+    """The input and what feeds it; None where that is the terminal."""
+    feeds: tuple[str, ...]
+
+
 Held: TypeAlias = tuple[Effect, ...]
 """Effects, with the place in the call that they were met at first."""
 
@@ -78,10 +90,12 @@ def key_of(invocation: Invocation, folder: str, home: str) -> Key | None:
         return None
     words = []
     for word in invocation.argv:
-        if word.from_data or type(word) is not Value or len(word.texts) != 1:
-            return None
-        text = word.texts[0]
-        if text.pattern is not None or text.many:
+        texts = word.texts
+        text = texts[0]
+        if (
+            word.from_data or len(texts) != 1 or text.pattern is not None or text.many
+            or type(word) is not Value
+        ):  # fmt: skip
             return None
         words.append(text.text)
     said = "".join(words)
@@ -91,7 +105,7 @@ def key_of(invocation: Invocation, folder: str, home: str) -> Key | None:
     given = None if stdin is None else _given(stdin)
     if given == _UNTOLD:
         return None
-    return (tuple(words), folder, home, invocation.builtin, given, invocation.feeds)
+    return Key(tuple(words), folder, home, invocation.builtin, given, invocation.feeds)
 
 
 _UNTOLD: Final = ()

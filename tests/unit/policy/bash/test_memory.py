@@ -8,7 +8,7 @@ import pytest
 from supervisor.policy.bash.effect import Act, Analysis, ShellContext
 from supervisor.policy.bash.effects import analyse
 from supervisor.policy.bash.invocation import Part
-from supervisor.policy.bash.memory import LONGEST, MOST, Memory
+from supervisor.policy.bash.memory import LONGEST, MOST, Key, Memory
 from supervisor.policy.bash.table_reading import shipped_table
 
 CASES = Path(__file__).parents[3] / "policy_cases"
@@ -76,10 +76,11 @@ def test_an_effect_that_is_remembered_stands_where_the_command_now_is() -> None:
 
 def test_only_so_much_is_remembered() -> None:
     memory = Memory()
-    for number in range(3 * MOST):
-        memory.hold((number,), (), Part(0, 1))
-    held = [number for number in range(3 * MOST) if memory.get((number,)) is not None]
-    assert 3 * MOST - 1 in held
+    keys = [Key((str(number),), "/v", "/r", False, None, ()) for number in range(3 * MOST)]
+    for key in keys:
+        memory.hold(key, (), Part(0, 1))
+    held = [key for key in keys if memory.get(key) is not None]
+    assert keys[-1] in held
     assert len(held) <= 2 * MOST
 
 
