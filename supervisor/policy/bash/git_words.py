@@ -77,7 +77,7 @@ def setting(use: Use, name: str, value: Value) -> None:
     table = use.look.table.languages.get("git-settings")
     if table is None:
         return
-    lowered = name.lower()
+    lowered = name.lower().removesuffix("::")  # apt's lists are set by the same option
     section, _, rest = lowered.partition(".")
     last = rest.rpartition(".")[2]
     keys = (lowered, f"{section}.*.{last}", f"{section}.*")
@@ -92,7 +92,7 @@ def setting(use: Use, name: str, value: Value) -> None:
     elif kind == "text":
         use.unknown(f"{name} makes git run or heed something else")
     elif kind != "shell-if-bang":
-        use.script(value)
+        use.script(known(text[1:]) if text is not None and text.startswith("!") else value)
     elif text is None or text.startswith("!"):
         use.script(known(text[1:]) if text else value)
 

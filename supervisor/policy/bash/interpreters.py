@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from supervisor.policy.bash.apply import apply
+from supervisor.policy.bash.carried import likely
 from supervisor.policy.bash.code import run_code
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.invocation import Stdin
 from supervisor.policy.bash.makefile import makefile
+from supervisor.policy.bash.other_shells import as_bash
 from supervisor.policy.bash.places import join
 from supervisor.policy.bash.roles import option_values, play_as
 from supervisor.policy.bash.shell.hints import connects
@@ -63,8 +65,13 @@ def _text(use: Use, text: Value) -> None:
     if name == "nu":  # `^NAME` is a program that isn't nu's own
         plain = (_CARETS.sub(r"\1", each.text) for each in text.texts)
         text = Value(known(*plain).texts, text.from_data)
-    arguments = use.parsed.operands[1:]
-    use.look.script(text, use.within(tuple(arguments)), name)
+    within = use.within(tuple(use.parsed.operands[1:]))
+    use.look.script(text, within, name)
+    for each in text.texts:
+        for other in as_bash(each.text, name):
+            likely(use, lambda other=other: use.look.script(known(other), within, name))  # type: ignore[misc]
+        if name == "xonsh":
+            likely(use, lambda each=each: run_code(use, "python", known(each.text)))  # type: ignore[misc]
 
 
 def _from_input(use: Use, stdin: Stdin | None) -> None:

@@ -6,6 +6,7 @@ from typing import Final
 
 from supervisor.policy.bash import databases, editors
 from supervisor.policy.bash.awk import awk
+from supervisor.policy.bash.carried import likely
 from supervisor.policy.bash.databases import takes_orders
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.literals import literals
@@ -127,10 +128,17 @@ _POWERSHELL_RUNS: Final = re.compile(
 )
 
 
+_TYPES: Final = re.compile(r"(^|[;|{\n]\s*)type(?=\s)", re.IGNORECASE)
+_CALLED_BLOCK: Final = re.compile(r"[&.]\s*\{([^{}]*)\}")
+
+
 def powershell(use: Use, code: str) -> None:
     """PowerShell: commands that also stand in the table, else unknown."""
     use.unknown("runs code that can't be read whole")
     use.script(Value((Text(code),)))
+    plain = _TYPES.sub(r"\1cat ", _CALLED_BLOCK.sub(r"\1", code))
+    if plain != code:
+        likely(use, lambda: use.script(known(plain)))
     literals(use, code)
     if _POWERSHELL_CONNECTS.search(code) and _POWERSHELL_RUNS.search(code):
         use.emit(Act.REMOTE_SHELL, "runs what the network says")

@@ -19,6 +19,9 @@ _LABEL: Final = re.compile(r"[:btT][^;\n]*|#[^\n]*|v[^;\n]*")
 _TEXT: Final = re.compile(r"[aic](?:[^\\\n]|\\.)*", re.DOTALL)
 _TO_END: Final = re.compile(r"([erRwW])([^\n]*)")
 _FLAGS: Final = frozenset("gpiIeEmMwW0123456789 \t")
+_PLACES: Final = {"^": "{put}{line}", "$": "{line}{put}"}
+"""Where a text is put that is then run with the rest of the line."""
+_MOST_LINES: Final = 8
 _SPLIT: Final = {"s": 2, "y": 2}
 
 
@@ -106,12 +109,16 @@ def _substitute(use: Use, code: str, at: int) -> int:
         evaluated = evaluated or code[at] == "e"
         at += 1
     if evaluated:
-        _evaluated(use, pieces[-1] if pieces else "")
+        _evaluated(use, pieces[0] if pieces else "", pieces[-1] if pieces else "")
     return at
 
 
-def _evaluated(use: Use, put: str) -> None:
+def _evaluated(use: Use, find: str, put: str) -> None:
     """`s///e` runs what the line has become: what is put in, and what was there."""
     if put and "&" not in put and not re.search(r"\\\d", put):
         use.script(known(put))
+        stdin = use.invocation.stdin
+        for each in stdin.text.texts[:_MOST_LINES] if stdin is not None and find in _PLACES else ():
+            for line in each.text.strip("\n").split("\n")[:_MOST_LINES]:
+                use.script(known(_PLACES[find].format(put=put, line=line)))
     use.unknown("runs the text that it edits")

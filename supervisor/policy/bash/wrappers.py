@@ -95,7 +95,12 @@ def _groups(use: Use) -> list[list[Value]]:
 def _group(text: Text, use: Use) -> list[Value]:
     if text.text and not text.text.strip(HOLE):
         return fed_items(use)
-    return _items(text.text, use) if text.pattern is None else [Value((text,))]
+    if text.pattern is None:
+        return _items(text.text, use)
+    texts, patterns = text.text.split(), text.pattern.split()
+    if len(texts) != len(patterns):
+        return [Value((text,))]
+    return [Value((Text(*each),)) for each in zip(texts, patterns, strict=True)]
 
 
 def _items(text: str, use: Use) -> list[Value]:
