@@ -29,12 +29,9 @@ from tests.worlds.second_engine import (
     short_folder,
     small_disk,
 )
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import A_WHILE, SOON
 
 pytestmark = [pytest.mark.engine, needs_an_engine_of_its_own]
-
-SOON = 10.0
-"""Seconds within which a turn on a full disk has ended."""
 
 
 async def ended(house: House, message: str = "") -> Told:
