@@ -6,7 +6,6 @@ purpose: the framework's class for middleware hides from a stream that its clien
 """
 
 import hmac
-import logging
 import re
 from collections.abc import Container, Iterable
 from functools import partial
@@ -23,23 +22,26 @@ from supervisor.api.headers import values
 from supervisor.api.intake import (
     CHANGING,
     MAX_UNKNOWN,
-    TOO_SLOW,
-    UNSUPPORTED,
     has_body,
     judge_body,
     most_of,
     read_body,
     replay,
-    too_large,
 )
 from supervisor.api.names import Authority, Names
-from supervisor.api.pace import TOO_MANY, Pace, whence
+from supervisor.api.pace import Pace
 from supervisor.api.problems import Problem
 from supervisor.api.scopes import demand_of
+from supervisor.api.turned_away import (
+    BAD_HOST,
+    BAD_TARGET,
+    ELSEWHERE,
+    FOREIGN_HOST,
+    FOREIGN_ORIGIN,
+    UNAUTHORIZED,
+    refuse,
+)
 from supervisor.console.serve import READING
-from supervisor.observability.logs import fields
-
-_log = logging.getLogger(__name__)
 
 OPEN_PATHS: Final = frozenset({"/api/health"})
 """What may be read without a token."""
@@ -49,9 +51,6 @@ LOGIN_PATH: Final = "/api/login"
 
 COOKIE: Final = "trustfloor_login"
 """The cookie of a login. It counts only where no `Authorization` came along."""
-
-_LONGEST_LOGGED: Final = 200
-"""Characters of a path, which a stranger may have made up."""
 
 _MOST_COOKIES: Final = 4
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
@@ -63,54 +62,6 @@ _SECURITY_HEADERS: Final = (
     (b"referrer-policy", b"no-referrer"),
     (b"x-content-type-options", b"nosniff"),
 )
-
-_BAD_TARGET: Final = Problem(
-    400, "bad_target", "Bad request target", "The request line must name a path only."
-)
-_BAD_HOST: Final = Problem(
-    400, "bad_host", "Bad Host header", "Exactly one well-formed Host header is needed."
-)
-_FOREIGN_HOST: Final = Problem(
-    421,
-    "foreign_host",
-    "Not a name of this server",
-    "This server does not answer to the name in the Host header.",
-    remedy="call it by a loopback name, or list the name in TRUSTFLOOR_ALLOWED_HOSTS",
-)
-_FOREIGN_ORIGIN: Final = Problem(
-    403,
-    "foreign_origin",
-    "Not from this page",
-    "Requests made by other pages are refused.",
-    remedy="if the page is yours, list its host in TRUSTFLOOR_ALLOWED_HOSTS",
-)
-_UNAUTHORIZED: Final = Problem(
-    401,
-    "unauthorized",
-    "A token is needed",
-    "Send a token that counts as `Authorization: Bearer …`.",
-    remedy="the owner's token is in the file `token` of the supervisor's data folder",
-)
-_ELSEWHERE: Final = Problem(
-    403,
-    "csrf",
-    "Not sent by this page",
-    "A request by a login takes its `X-CSRF-Token`, and comes from a page of this server.",
-    remedy="pages send the `csrfToken` that they were told at login; programs have tokens",
-)
-REFUSALS: Final = (
-    _BAD_TARGET,
-    _BAD_HOST,
-    _FOREIGN_HOST,
-    _FOREIGN_ORIGIN,
-    too_large(),
-    TOO_SLOW,
-    UNSUPPORTED,
-    _UNAUTHORIZED,
-    _ELSEWHERE,
-    TOO_MANY,
-)
-"""What may be answered here in place of any route."""
 
 
 class Doorkeeper(Protocol):
@@ -165,14 +116,14 @@ class Access:
         guarded = _with_security_headers(send)
         refusal = self._judge(scope) or await self._let_in(scope)
         if refusal is not None:
-            await _refuse(refusal, scope, receive, guarded)
+            await refuse(refusal, scope, receive, guarded)
             return
         if not has_body(scope):
             await self._pass_on(scope, receive, send if self._is_page(scope) else guarded)
             return
         body = await self._read(scope, receive)
         if isinstance(body, Problem):
-            await _refuse(body, scope, receive, guarded)
+            await refuse(body, scope, receive, guarded)
         elif body is not None:
             await self._pass_on(scope, replay(body, receive), guarded)
 
@@ -185,7 +136,7 @@ class Access:
         if isinstance(body, Problem):
             return body
         if isinstance(caller, Holder) and not self._keeper.counts(caller):
-            return _UNAUTHORIZED  # it ended while the body came
+            return UNAUTHORIZED  # it ended while the body came
         return body
 
     def _is_page(self, scope: Scope) -> bool:
@@ -203,13 +154,13 @@ class Access:
         raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
         # Routes end before a line feed: what is behind one would be read here and not there.
         if not raw_path.startswith(b"/") or _CONTROL.search(scope["path"]):
-            return _BAD_TARGET
+            return BAD_TARGET
         hosts = values(scope, b"host")
         host = Authority.parse(hosts[0]) if len(hosts) == 1 else None
         if host is None:
-            return _BAD_HOST
+            return BAD_HOST
         if not self._names.answers_to(host, own_port):
-            return _FOREIGN_HOST
+            return FOREIGN_HOST
         return None
 
     def _judge_origin(self, scope: Scope, own_port: int) -> Problem | None:
@@ -217,7 +168,7 @@ class Access:
         origins = values(scope, b"origin")
         if all(self._names.is_own_page(origin, own_port, scheme) for origin in origins):
             return None
-        return _FOREIGN_ORIGIN
+        return FOREIGN_ORIGIN
 
     async def _let_in(self, scope: Scope) -> Problem | None:
         """Note who calls in the scope, or say why they may not."""
@@ -232,11 +183,11 @@ class Access:
             login = await self._login(scope)
             if login is not None:
                 if _is_from_elsewhere(scope, login.page_digest):
-                    return _ELSEWHERE
+                    return ELSEWHERE
                 caller = login.holder
         if caller is None:
             is_try = tokens or any(COOKIE in each for each in values(scope, b"cookie"))
-            return await self._pace.failed(scope, _UNAUTHORIZED) if is_try else _UNAUTHORIZED
+            return await self._pace.failed(scope, UNAUTHORIZED) if is_try else UNAUTHORIZED
         try:
             demand_of(method, path).require(caller)
         except NotAllowed as refused:
@@ -267,7 +218,7 @@ class Access:
             return
         gone = partial(self._keeper.gone, caller)
         if not await until_over(self._app, scope, receive, send, gone):
-            await _refuse(_UNAUTHORIZED, scope, receive, send)
+            await refuse(UNAUTHORIZED, scope, receive, send)
 
 
 def _is_open(method: str, path: str) -> bool:
@@ -301,18 +252,3 @@ def _with_security_headers(send: Send) -> Send:
         await send(message)
 
     return guarded
-
-
-async def _refuse(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
-    _log.warning(
-        "request refused",
-        extra=fields(
-            status=problem.status,
-            code=problem.code,
-            method=scope["method"],
-            path=scope["path"][:_LONGEST_LOGGED],
-            client=whence(scope),
-        ),
-    )
-    headers = {"WWW-Authenticate": 'Bearer realm="trustfloor"'} if problem.status == 401 else {}  # noqa: PLR2004
-    await problem.response(scope["path"], headers)(scope, receive, send)

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from supervisor.access.holder import NotAllowed
-from supervisor.api import access
+from supervisor.api import access, turned_away
 from supervisor.api.bodies import REFERENCE
 from supervisor.api.problems import INCIDENT, MALFORMED_JSON, MEDIA_TYPE, NO_SUCH_ROUTE, Problem
 from supervisor.errors import InvalidRequest, StorageBusy, TrustfloorError
@@ -78,7 +78,7 @@ def _response(description: str) -> dict[str, Any]:
     return {"description": description, "content": dict(_PROBLEM)}
 
 
-_ANYWHERE: Final[tuple[Kind, ...]] = (*access.REFUSALS, NotAllowed, INCIDENT, StorageBusy)
+_ANYWHERE: Final[tuple[Kind, ...]] = (*turned_away.REFUSALS, NotAllowed, INCIDENT, StorageBusy)
 """What every route may answer: the door's refusals, a busy database, what nobody foresaw."""
 
 _OF_VALUES: Final[tuple[Kind, ...]] = (MALFORMED_JSON, InvalidRequest)
