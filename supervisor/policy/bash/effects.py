@@ -87,7 +87,7 @@ class _Look:
     @property
     def kept(self) -> KeptScripts:
         """What the call has put into files so far."""
-        self.asked += 1
+        self.asked += not self._kept.empty
         return self._kept
 
     def add(self, effect: Effect) -> None:
@@ -224,7 +224,11 @@ class _Look:
         if invocation.cwd is not self._cwd:
             self._cwd, self._place = invocation.cwd, place_of(invocation.cwd)
         place = self._place
-        key = None if place is None else key_of(invocation, place, self.home)
+        key = (
+            None
+            if place is None
+            else key_of(invocation, place, self.home, wrote=not self._kept.empty)
+        )
         if key is None:
             self._named(invocation, name)
             return
@@ -237,7 +241,7 @@ class _Look:
         size, asked = len(effects), self.asked
         command = self.table.find(name) or _UNKNOWN_PROGRAM
         self._known(invocation, command, name, key.words)
-        if self.asked == asked:
+        if self.asked == asked and self._kept.empty is not key.wrote:
             memory.hold(key, effects[size:], part)
 
     def _matched(self, invocation: Invocation) -> None:

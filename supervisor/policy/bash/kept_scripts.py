@@ -20,6 +20,11 @@ class KeptScripts:
         """Texts that a file may hold whose content can't be told."""
         self._noted: list[Invocation] = []
 
+    @property
+    def empty(self) -> bool:
+        """Whether the call has put nothing into files so far, as far as it has been looked at."""
+        return not (self._noted or self._texts or self._likely)
+
     def note(self, invocation: Invocation) -> None:
         """Remembers a command whose output, or whose input as `tee`, is left in files."""
         self._noted.append(invocation)

@@ -25,6 +25,8 @@ class Key(NamedTuple):
     given: tuple[object, ...] | None
     """The input and what feeds it; None where that is the terminal."""
     feeds: tuple[str, ...]
+    wrote: bool
+    """Whether the call has put anything into files before: a command may run one of these."""
 
 
 Held: TypeAlias = tuple[Effect, ...]
@@ -80,7 +82,7 @@ def place_of(folder: Value) -> str | None:
     return only.text if plain and len(texts) == 1 and only.pattern is None else None
 
 
-def key_of(invocation: Invocation, folder: str, home: str) -> Key | None:
+def key_of(invocation: Invocation, folder: str, home: str, *, wrote: bool) -> Key | None:
     """All that the effects of a command may follow from, if that is little and known for sure.
 
     None where they may follow from more: variables, words with several texts, globs. Redirects are
@@ -105,7 +107,7 @@ def key_of(invocation: Invocation, folder: str, home: str) -> Key | None:
     given = None if stdin is None else _given(stdin)
     if given == _UNTOLD:
         return None
-    return Key(tuple(words), folder, home, invocation.builtin, given, invocation.feeds)
+    return Key(tuple(words), folder, home, invocation.builtin, given, invocation.feeds, wrote)
 
 
 _UNTOLD: Final = ()
