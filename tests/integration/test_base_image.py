@@ -5,26 +5,26 @@ other can be reached from it. The agent's CLI is a small script, and what makes 
 copies one that was made before: how they do it is not in question here.
 """
 
-import hashlib
-import io
-import json
 import os
-import re
-import socket
 import subprocess
 import tarfile
-import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.worlds.base_images import (
+    RUNNER,
+    for_another_machine,
+    good_base,
+    tar_of,
+    with_an_old_python,
+)
 from tests.worlds.engine_image import tools_archive
+from tests.worlds.registries import empty, nobody, refusing, registry_behind_a_slow_line, silent
 from tests.worlds.second_engine import (
     SecondEngine,
     free_port,
@@ -38,7 +38,7 @@ from tests.worlds.second_engine import (
 pytestmark = [pytest.mark.engine, needs_an_engine_of_its_own]
 
 ROOT = Path(__file__).parents[2]
-PUBLIC, LOCAL, RUNNER = "debian:bookworm-slim", "trustfloor/base:local", "trustfloor/runner:latest"
+PUBLIC, LOCAL = "debian:bookworm-slim", "trustfloor/base:local"
 STILL_SECONDS = 2
 
 
@@ -92,7 +92,7 @@ def world_fixture() -> Iterator[World]:
         port = free_port()
         _programs(folder / "bin", folder / "base.tar")
         base = folder / "base.tar"
-        _good_base(base)
+        good_base(base)
         # No way out, so that a machine with the real registry in reach finds what others find.
         nowhere = {"HTTPS_PROXY": "http://127.0.0.1:1", "NO_PROXY": "127.0.0.1"}
         mirror = f"--registry-mirror=http://127.0.0.1:{port}"
@@ -138,27 +138,6 @@ def _programs(folder: Path, base: Path) -> None:
         (folder / name).chmod(0o755)
 
 
-NOT_NEEDED = re.compile(r"opt/trustfloor/|usr/share/|var/|usr/lib/git-core/|.*(perl|gconv)")
-"""Of the runner's image: what was put on top, and what only makes the test longer."""
-
-
-def _good_base(path: Path) -> None:
-    """What the machine's own runner is built on."""
-    made = subprocess.run(("docker", "create", RUNNER), check=True, capture_output=True, text=True)
-    container = made.stdout.strip()
-    try:
-        with (
-            subprocess.Popen(("docker", "export", container), stdout=subprocess.PIPE) as exported,
-            tarfile.open(fileobj=exported.stdout, mode="r|") as archive,
-            tarfile.open(path, "w") as kept,
-        ):
-            for each in archive:
-                if NOT_NEEDED.match(each.name) is None:
-                    kept.addfile(each, archive.extractfile(each) if each.isreg() else None)
-    finally:
-        subprocess.run(("docker", "rm", container), check=True, capture_output=True)
-
-
 def test_the_public_base_is_pulled_and_what_it_was_is_written_down(
     world: World, stocked: str
 ) -> None:
@@ -195,54 +174,6 @@ def test_a_base_pinned_by_its_digest_is_that_content_and_no_other(
     assert not world.has(LOCAL)
 
 
-@contextmanager
-def nobody(_world: World) -> Iterator[None]:
-    yield
-
-
-@contextmanager
-def empty(world: World) -> Iterator[None]:
-    with registry(world.folder / "empty", world.port):
-        yield
-
-
-@contextmanager
-def answering(world: World, answer: bytes | None) -> Iterator[None]:
-    """Takes calls on the registry's port and answers so; None: never."""
-    with closing(socket.create_server(("127.0.0.1", world.port))) as server:
-        held: list[socket.socket] = []
-
-        def serve() -> None:
-            with suppress(OSError):
-                while True:
-                    connection, _ = server.accept()
-                    held.append(connection)
-                    if answer is not None:
-                        connection.recv(4096)
-                        connection.sendall(answer)
-                        connection.close()
-
-        thread = threading.Thread(target=serve)
-        thread.start()
-        yield
-        server.shutdown(socket.SHUT_RDWR)
-        thread.join()
-        for each in held:
-            each.close()
-
-
-@contextmanager
-def silent(world: World) -> Iterator[None]:
-    with answering(world, None):
-        yield
-
-
-@contextmanager
-def refusing(world: World) -> Iterator[None]:
-    with answering(world, b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"):
-        yield
-
-
 @pytest.mark.parametrize(
     ("condition", "why"),
     [
@@ -253,9 +184,9 @@ def refusing(world: World) -> Iterator[None]:
     ],
 )
 def test_where_the_public_base_cannot_be_pulled_that_is_told_and_one_is_made(
-    world: World, condition: Callable[[World], AbstractContextManager[None]], why: str
+    world: World, condition: Callable[[Path, int], AbstractContextManager[None]], why: str
 ) -> None:
-    with condition(world):
+    with condition(world.folder, world.port):
         found = world.run("find-base")
     assert (found.returncode, found.stdout) == (0, f"{LOCAL}\n"), found.stderr
     assert f"find-base: {PUBLIC} {why}" in found.stderr
@@ -265,11 +196,10 @@ def test_where_the_public_base_cannot_be_pulled_that_is_told_and_one_is_made(
 def test_a_slow_registry_that_goes_on_gets_its_time(world: World) -> None:
     with registry(world.folder / "registry", world.port):
         name = world.here("small:1")
-        world.engine.docker("import", "-", name, given=_tar({"x": os.urandom(1 << 20)}))
+        world.engine.docker("import", "-", name, given=tar_of({"x": os.urandom(1 << 20)}))
         world.engine.docker("push", name)
         world.forget_all()
-    inner = free_port()
-    with registry_behind_a_slow_line(world, inner, bytes_a_second=1 << 18):
+    with registry_behind_a_slow_line(world.folder, world.port, bytes_a_second=1 << 18):
         began = time.monotonic()
         told = world.run("find-base", TRUSTFLOOR_BASE=name)
         took = time.monotonic() - began
@@ -278,103 +208,11 @@ def test_a_slow_registry_that_goes_on_gets_its_time(world: World) -> None:
     assert took > STILL_SECONDS
 
 
-@contextmanager
-def registry_behind_a_slow_line(world: World, inner: int, *, bytes_a_second: int) -> Iterator[None]:
-    """The stocked registry at its port, by a line that lets so much through."""
-
-    def pass_on(source: socket.socket, sink: socket.socket, pause: float) -> None:
-        with suppress(OSError):
-            while data := source.recv(1 << 14):
-                time.sleep(pause * len(data))
-                sink.sendall(data)
-            sink.shutdown(socket.SHUT_WR)
-
-    with (
-        registry(world.folder / "registry", inner),
-        closing(socket.create_server(("127.0.0.1", world.port))) as server,
-        ThreadPoolExecutor() as threads,
-        ExitStack() as held,
-    ):
-
-        def serve() -> None:
-            with suppress(OSError):
-                while True:
-                    near, _ = server.accept()
-                    far = socket.create_connection(("127.0.0.1", inner))
-                    for each in (near, far):
-                        held.callback(each.close)
-                        held.callback(partial(_end, each))
-                    threads.submit(pass_on, near, far, 0.0)
-                    threads.submit(pass_on, far, near, 1 / bytes_a_second)
-
-        threads.submit(serve)
-        yield
-        server.shutdown(socket.SHUT_RDWR)
-
-
-def _end(each: socket.socket) -> None:
-    with suppress(OSError):
-        each.shutdown(socket.SHUT_RDWR)
-
-
-def _tar(files: dict[str, bytes]) -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as archive:
-        for name, content in files.items():
-            member = tarfile.TarInfo(name)
-            member.size, member.mode = len(content), 0o755
-            archive.addfile(member, io.BytesIO(content))
-    return buffer.getvalue()
-
-
-def _for_another_machine(name: str) -> bytes:
-    """An image as `docker load` takes it, made for a processor that this one isn't."""
-    layer = _tar({"bin/sh": b"nothing"})
-    config = json.dumps(
-        {
-            "architecture": "s390x",
-            "os": "linux",
-            "config": {},
-            "rootfs": {
-                "type": "layers",
-                "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"],
-            },
-        }
-    ).encode()
-    manifest = [{"Config": "config.json", "RepoTags": [name], "Layers": ["layer.tar"]}]
-    return _tar(
-        {
-            "config.json": config,
-            "layer.tar": layer,
-            "manifest.json": json.dumps(manifest).encode(),
-        }
-    )
-
-
-OLD_PYTHON = '#!/bin/sh\n[ "$1" = --version ] && echo "Python 3.7.3" && exit\nexit 1\n'
-
-
-def _old() -> bytes:
-    """The tools, and a Python as it was once."""
-    with tarfile.open(fileobj=io.BytesIO(tools_archive())) as archive:
-        files = {each.name: _content(archive, each) for each in archive.getmembers()}
-    names = ("git", "rg", "less", "ps")
-    return _tar(
-        {**files, "bin/python3": OLD_PYTHON.encode(), **{f"bin/{name}": b"" for name in names}}
-    )
-
-
-def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
-    file = archive.extractfile(member)
-    assert file is not None
-    return file.read()
-
-
 def test_a_base_that_cannot_be_used_is_told_with_the_reason(world: World) -> None:
     foreign, bare, old = "foreign:1", "bare:1", "old:1"
-    world.engine.docker("load", given=_for_another_machine(foreign))
+    world.engine.docker("load", given=for_another_machine(foreign))
     world.engine.docker("import", "-", bare, given=tools_archive())
-    world.engine.docker("import", "-", old, given=_old())
+    world.engine.docker("import", "-", old, given=with_an_old_python())
     for image, why in (
         (foreign, "it is made for linux/s390x, and this engine runs linux/"),
         (bare, "it lacks python3 git rg less ps, and has no apt-get"),
