@@ -185,6 +185,7 @@ class WaitingRoom(Generic[T]):
         if guest.is_taken:
             await guest.over.wait()
         else:
+            guest.over.set()
             self._leave(session, guest)  # before anything is undone: nobody takes half of it
 
     def _leave(self, session: SessionId, guest: _Guest[T]) -> None:

@@ -2,7 +2,7 @@
 
 One that was made ahead of its turn is filled anew when that begins, with the vault as it is then.
 
-Between `runtime.py`, which mounts the folder while it is still being filled, and `vault_view.py`.
+Between `sandbox.py`, which mounts the folder while it is still being filled, and `vault_view.py`.
 """
 
 import asyncio
