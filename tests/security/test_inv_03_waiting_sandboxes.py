@@ -7,7 +7,7 @@ it is when the message comes, serves that one, and is gone. Of no use is one tha
 import asyncio
 import shutil
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,13 +18,19 @@ from tests.worlds.house import House, Turn, a_house, bash, is_a, noted_requests,
 from tests.worlds.leftovers import left_of, nothing_left_of
 from tests.worlds.policy_world import SHIPPED
 from tests.worlds.process_house import a_process_house
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import A_WHILE, patient_rooms
 
 pytestmark = pytest.mark.engine
 
 HELLO = prompt(step("Hello."))
 NAMED = "n=$(ls -A /vault | awk '/nv/'); "
 """Finds the denied file's name as it runs: no reading of the command can tell it."""
+
+
+@pytest.fixture(autouse=True)
+def patience() -> Iterator[None]:
+    with patient_rooms():
+        yield
 
 
 @pytest.fixture(name="house")

@@ -6,7 +6,7 @@ is found broken when it is wanted, the turn gets one of its own.
 
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,15 @@ from supervisor.trust.levels import TrustLevel
 from tests.security.test_inv_03_waiting_sandboxes import HELLO, the_waiting_one, waited
 from tests.worlds.house import House, a_house, prompt, step
 from tests.worlds.leftovers import nothing_left_of
+from tests.worlds.waiting import patient_rooms
 
 pytestmark = pytest.mark.engine
+
+
+@pytest.fixture(autouse=True)
+def patience() -> Iterator[None]:
+    with patient_rooms():
+        yield
 
 
 @asynccontextmanager

@@ -15,7 +15,7 @@ from supervisor.ids import SessionId
 from tests.worlds import hostile_image as images
 from tests.worlds.hostile_image import hostile
 from tests.worlds.house import House, Turn, a_house, noted_requests
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import A_WHILE, patient_rooms
 
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
 
@@ -26,8 +26,9 @@ TAG = f"trustfloor-test/waits:{os.getpid()}"
 async def house_fixture() -> AsyncIterator[House]:
     images.tag(images.hostile_image(), TAG)
     try:
-        async with a_house(runner_image=TAG, waiting_sandboxes=2) as house:
-            yield house
+        with patient_rooms():
+            async with a_house(runner_image=TAG, waiting_sandboxes=2) as house:
+                yield house
     finally:
         images.untag(TAG)
 

@@ -1,6 +1,12 @@
 """How long a test waits for what should come, at the most: one bound for all of them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
+
+import pytest
+
+from supervisor.runtimes.waiting import WaitingRoom
 
 A_WHILE: Final = 120.0
 """Seconds. Nothing is concluded from its length; it costs nothing where all is well, and a machine
@@ -8,3 +14,14 @@ that is busy with other things is no fault of ours."""
 
 SOON: Final = 30.0
 """Seconds. For what is promised to come soon: less than what would end it by itself."""
+
+
+@contextmanager
+def patient_rooms() -> Iterator[None]:
+    """Turns wait as long as it takes for a sandbox that is being made ahead of them.
+
+    Else a machine that is busy with other things would decide which of two ways a turn takes.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WaitingRoom.__init__, "__kwdefaults__", {"patience": A_WHILE})
+        yield
