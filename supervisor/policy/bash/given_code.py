@@ -42,7 +42,7 @@ _ONE: Final[Mapping[str, str]] = {
     "perl": r"\bshift\b(?:\s*\(\s*@ARGV\s*\)|\s*@ARGV|\s*\(\s*\))?(?!\s*[(@$\w])"
     r"|\bpop\b(?:\s*\(\s*@ARGV\s*\)|\s*@ARGV)",
     "ruby": r"ARGV\.(?:shift|pop|first|last|fetch\(\s*\d\s*\))(?:\(\))?",
-    "javascript": r"process\.argv\.(?:pop|at\(-\d\)|shift)\b(?:\(\))?"
+    "javascript": r"(?:process|Bun)\.argv\.(?:at\(-\d\)|(?:pop|shift)\b(?:\(\))?)"
     r"|Deno\.args\.(?:at\(\d\)|pop\(\))",
     "php": r"array_(?:shift|pop)\(\$argv\)|end\(\$argv\)",
     "lua": r"\(\.\.\.\)|\.\.\.(?=\s*[,)])",

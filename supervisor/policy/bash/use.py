@@ -1,5 +1,6 @@
 """One command that is being looked at: its words, its circumstances, and where its effects go."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
@@ -33,6 +34,10 @@ NO_FILES: Final = frozenset(
      "/dev/urandom", "/dev/random", "/dev/full", "/dev/ptmx"}
 )  # fmt: skip
 """Devices that hold nothing, keep nothing and show nothing of others."""
+
+
+_INSIDE: Final = re.compile(rf"(?<=[\w.]){HOLE}+(?=\w[^/]*\Z)")
+"""What can't be known, between the letters of a file's name."""
 
 
 class Look(Protocol):
@@ -129,6 +134,8 @@ class Use:
             if act is not Act.READ:
                 self._each_found(act, reason, target)
             target = target.start
+        elif target is not None and HOLE in target.texts[0].text:
+            target = _closed(target)
         self.look.add(
             Effect(
                 act, self.program, self.invocation.part, reason, target, self.cwd, recursive,
@@ -229,3 +236,10 @@ def substituted(use: Use, word: Value) -> Stdin | None:
 def plain_words(argv: Sequence[Value]) -> tuple[str, ...]:
     """The words of a command, with `HOLE` for each that can't be told for sure."""
     return tuple([each.texts[0].text if len(each.texts) == 1 else HOLE for each in argv])
+
+
+def _closed(target: Value) -> Value:
+    """`.e${x}nv` may also be `.env`: what nobody set is nothing."""
+    closed = [_INSIDE.sub("", each.text) for each in target.texts if HOLE in each.text]
+    more = [Text(text) for text in dict.fromkeys(closed) if HOLE not in text]
+    return replace(target, texts=(*target.texts, *more)) if more else target
