@@ -183,10 +183,11 @@ def labelled(cases: Sequence[Case], policy: CompiledPolicy, vaults: dict[str, st
     with asyncio.Runner() as runner:
         for shortest, longest in BANDS:
             some = {
-                str(case.input.get("command")): case
+                command: case
                 for case in cases
                 if case.tool == "Bash"
-                and shortest <= len(str(case.input.get("command"))) <= longest
+                and isinstance(command := case.input.get("command"), str)
+                and shortest <= len(command) <= longest
             }
             figures = [
                 _of_case(case, policy, vaults[case.layout], runner) for case in some.values()
