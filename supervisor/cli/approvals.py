@@ -145,7 +145,15 @@ async def _confirmed(client: Client, path: str) -> str:
     screen = Screen(sys.stdout)
     screen.line(headline(shown), "dim")
     screen.show(Heard(-1, "permission_request", shown))
-    typer.confirm("Allow this?", abort=True)
+    try:
+        allowed = typer.confirm("Allow this?")
+    except typer.Abort:
+        raise TrustfloorError(
+            "nobody said yes",
+            remedy=f"say it at a terminal, or with what was shown: --hash {shown['contentHash']}",
+        ) from None
+    if not allowed:
+        raise typer.Abort
     return str(shown["contentHash"])
 
 

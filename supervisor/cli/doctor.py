@@ -166,7 +166,7 @@ def check_model(settings: Settings, own: Check) -> Iterator[Check]:
         yield Check(
             "model here",
             ok=None,
-            detail=f"{own.detail}, for a supervisor that were started from this environment",
+            detail=f"{own.detail}, for a supervisor started from this environment",
             remedy=own.remedy,
         )
 

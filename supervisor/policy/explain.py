@@ -13,7 +13,13 @@ from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.permissions import GrantKind
 from supervisor.policy.wanted import COMMAND_FIELDS
 from supervisor.policy.wants import Wants
+from supervisor.trust.levels import TrustLevel
 
+_OUTSIDE: Final[Mapping[TrustLevel, str]] = {
+    TrustLevel.SANDBOXED: "outside the vault, in the sandbox alone: gone after this message",
+    TrustLevel.VAULT: "outside the vault",
+    TrustLevel.FULL: "outside the vault",
+}
 MOST_SHOWN: Final = 200
 """Effects and paths of one call; more are counted only."""
 LONGEST_SHOWN: Final = 400
@@ -232,7 +238,7 @@ def _path(fact: PathFact, call: ToolCall, policy: CompiledPolicy) -> ShownPath:
     remarks = (
         (fact.problem is not None, f"can't be a path: {fact.problem}"),
         (fact.doubt is not None, f"not sure: {fact.doubt}"),
-        (not fact.inside and fact.problem is None, "outside the vault"),
+        (not fact.inside and fact.problem is None, _OUTSIDE[call.level]),
         (fact.holds_denied, "a search below it would read denied files, or it can't be told"),
         (fact.holds_protected is not None, f"holds what {fact.holds_protected} protects"),
         (fact.links > 1, f"has {fact.links} hard links"),

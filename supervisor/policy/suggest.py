@@ -22,7 +22,7 @@ from supervisor.trust.levels import TrustLevel
 MOST_SUGGESTED: Final = 12
 """Suggestions for one call."""
 
-_NOTHING: Final = "nothing can be granted"
+_NOTHING: Final = "it can be allowed this once only"
 _SCOPES: Final = (GrantScope.SESSION, GrantScope.AGENT)
 _VAULT: Final = "."
 _WITHIN: Final = (

@@ -124,6 +124,9 @@ async def test_without_a_terminal_they_are_listed_granted_and_denied_by_id(
     few = await command(people.world, "deny", "req_")
     assert few[0] == 1
     assert "by 4 characters at least" in few[1]
+    status, said = await command(people.world, "grant", one)  # nobody is there to be asked
+    assert status == 1
+    assert f"--hash {shown}" in said
     status, said = await command(people.world, "grant", one, "--hash", "0" * 64)
     assert status == 1
     assert "isn't the hash" in said

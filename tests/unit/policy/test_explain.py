@@ -75,6 +75,20 @@ def test_each_path_stands_below_its_effect_with_the_list_it_is_on() -> None:
     assert told().paths == ()
 
 
+def test_a_place_in_a_sandbox_is_not_taken_for_one_on_the_persons_disk() -> None:
+    plan = "/tmp/plan.md"
+    found = explain(
+        ToolCall("Write", {"file_path": plan}, "t", TrustLevel.SANDBOXED, "/vault", "/vault"),
+        Wants(paths=(Wanted(plan, Use.WRITE),)),
+        Facts((PathFact(plan, False, (plan,), use=Use.WRITE),)),
+        Ask("write", "a person decides about write"),
+        POLICY,
+    )
+    assert found.paths[0].remarks == (
+        "outside the vault, in the sandbox alone: gone after this message",
+    )
+
+
 def test_what_a_call_names_by_itself_stands_by_itself() -> None:
     call = ToolCall("Write", {"file_path": ".mcp.json"}, "t", TrustLevel.FULL, "/vault", "/vault")
     found = explain(

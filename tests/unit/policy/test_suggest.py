@@ -238,7 +238,7 @@ async def test_why_nothing_can_be_granted_is_said(world: World, command: str, wh
     asking = await world.asking("Bash", command=command)
     needs = needs_of(asking)
     assert suggested_for(asking) == ()
-    assert why_none(asking, needs) == f"nothing can be granted: {why}"
+    assert why_none(asking, needs) == f"it can be allowed this once only: {why}"
 
 
 async def test_where_something_can_be_granted_no_excuse_is_made(world: World) -> None:
