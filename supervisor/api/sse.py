@@ -107,11 +107,15 @@ class EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
         """Stream; what was subscribed to is left when this returns, however it ends."""
+        with METRICS.streams.track_inprogress():
+            await self._stream(receive, send)
+
+    async def _stream(self, receive: Receive, send: Send) -> None:
         start = {"status": self.status_code, "headers": self.raw_headers}
         await send({"type": "http.response.start", **start})
         await _piece(send, _OPENING)
         async with asyncio.TaskGroup() as group:
-            parts = [group.create_task(self._pump(send)), group.create_task(_left(receive))]
+            parts = [group.create_task(self._pump(_Out(send))), group.create_task(_left(receive))]
             if self._closing is not None:
                 parts.append(group.create_task(self._closed(send, self._closing)))
             await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
@@ -119,11 +123,7 @@ class EventStream(Response):
                 part.cancel()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _pump(self, send: Send) -> None:
-        with METRICS.streams.track_inprogress():
-            await self._pumped(_Out(send))
-
-    async def _pumped(self, out: "_Out") -> None:
+    async def _pump(self, out: "_Out") -> None:
         async with self._subscribe() as records:
             try:
                 await self._follow(records, out)

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,6 +95,30 @@ def second_engine(
     folder: Path, root: Path, *options: str, environment: Mapping[str, str] | None = None
 ) -> Iterator[SecondEngine]:
     """A real engine that keeps what it has in `root`; `folder` has a short name, for the socket."""
+    with (
+        _own_bridge() as bridge,
+        _started(folder, root, bridge, options, environment or {}) as engine,
+    ):
+        yield engine
+
+
+@contextmanager
+def _own_bridge() -> Iterator[str]:
+    """A bridge that leads nowhere: told to have none, an engine removes the machine's own."""
+    name = f"tft{os.getpid()}"
+    subprocess.run(("ip", "link", "add", name, "type", "bridge"), check=True)
+    try:
+        address = f"10.213.{os.getpid() >> 6 & 255}.{(os.getpid() & 63) << 2 | 1}/30"
+        subprocess.run(("ip", "address", "add", address, "dev", name), check=True)
+        yield name
+    finally:
+        subprocess.run(("ip", "link", "delete", name), check=True)
+
+
+@contextmanager
+def _started(
+    folder: Path, root: Path, bridge: str, options: Sequence[str], environment: Mapping[str, str]
+) -> Iterator[SecondEngine]:
     config = folder / "engine.json"
     config.write_text("{}")  # not the machine's
     engine = SecondEngine(folder / "engine.sock")
@@ -105,12 +129,12 @@ def second_engine(
         (
             program, "--config-file", str(config), "--host", f"unix://{engine.socket}",
             "--data-root", str(root), "--exec-root", str(folder / "exec"),
-            "--pidfile", str(folder / "engine.pid"), "--bridge", "none",
+            "--pidfile", str(folder / "engine.pid"), "--bridge", bridge,
             "--iptables=false", "--ip6tables=false", "--ip-forward=false", "--ip-masq=false",
             *options,
         ),
         stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-        env={**os.environ, **(environment or {})},
+        env={**os.environ, **environment},
     )  # fmt: skip
     try:
         _until_it_answers(process, engine.socket, folder / "engine.log")
