@@ -36,6 +36,11 @@ LOADS: Final = frozenset({"require", "import"})
 _COMPARES: Final = frozenset({"eq", "ne", "in", "instanceof", "when", "case"})
 
 
+def last_part(name: str) -> str:
+    """The end of a name: `exec` of `child_process.exec`."""
+    return name if name.isidentifier() else PARTS.split(name)[-1]
+
+
 def name_modules(language: Language, tokens: Tokens) -> None:
     """`require("m").f(…)` and `require("m")(…)` become `m.f(…)` and `m(…)`, if that is known."""
     every = tokens.all
@@ -62,7 +67,7 @@ def renamed(code: str) -> dict[str, str]:
 def roles_of(language: Language, name: str, *, method: bool) -> tuple[str, ...] | None:
     """The roles of a call's arguments by its full name, or as a method by the end of its name."""
     roles = language.calls.get(name)
-    last = PARTS.split(name)[-1]
+    last = last_part(name)
     if roles is None and (last != name or method):
         roles = language.calls.get(f".{last}") or language.calls.get(last)
     return roles
@@ -71,10 +76,7 @@ def roles_of(language: Language, name: str, *, method: bool) -> tuple[str, ...] 
 def any_named(language: Language, name: str) -> tuple[str, ...] | None:
     """The roles of a function by its last name alone, as `method(:read)` gives it."""
     roles = language.calls.get(name) or language.calls.get(f".{name}")
-    if roles is None:
-        ends = (f".{name}", f"::{name}")
-        roles = next((each for key, each in language.calls.items() if key.endswith(ends)), None)
-    return roles
+    return language.by_end.get(name) if roles is None else roles
 
 
 def function_meant(language: Language, tokens: Tokens, at: int) -> str | None:  # noqa: C901 - a case a kind
@@ -95,10 +97,10 @@ def function_meant(language: Language, tokens: Tokens, at: int) -> str | None:  
             if last in LOADS and inner is not None and tokens.text(end + 1) not in {".", "[", "("}:
                 name = (inner.value or "").removeprefix("node:")
                 return name if name in language.calls else None
-            wraps = last is not None and PARTS.split(last)[-1] in _WRAPS
+            wraps = last is not None and last_part(last) in _WRAPS
             if wraps and inner is not None:
                 name = inner.text if inner.kind == "name" else inner.value or ""
-                return name if any_named(language, PARTS.split(name)[-1]) else None
+                return name if any_named(language, last_part(name)) else None
             at = end + 1
             if tokens.text(at) not in {".", "["}:
                 return None
@@ -113,7 +115,7 @@ def function_meant(language: Language, tokens: Tokens, at: int) -> str | None:  
     if last is None or tokens.text(at) == "(":
         return None
     name = last.lstrip("\\&$@")
-    known = roles_of(language, name, method=True) or any_named(language, PARTS.split(name)[-1])
+    known = roles_of(language, name, method=True) or any_named(language, last_part(name))
     return name if known else None
 
 
@@ -193,4 +195,4 @@ def is_quiet(tokens: Tokens, at: int) -> bool:
     ):
         place -= 1
     name = tokens.text(place)
-    return place > first and PARTS.split(name)[-1] in OF_TEXTS
+    return place > first and last_part(name) in OF_TEXTS

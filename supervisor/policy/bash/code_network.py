@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from supervisor.policy.bash.code_flow import PARTS, roles_of
+from supervisor.policy.bash.code_flow import PARTS, last_part, roles_of
 from supervisor.policy.bash.code_tokens import Token, Tokens
 from supervisor.policy.bash.code_values import Values
 from supervisor.policy.bash.table import Language
@@ -33,6 +33,7 @@ _STARTS: Final = frozenset(
     popen2 popen3 eval instance_eval class_eval Function load loadstring assert execute capture2
     capture2e capture3""".split()  # noqa: SIM905
 )
+_HEARS: Final = frozenset({"on", "each_line", "each", "addListener"})
 _TIED_STREAMS: Final = re.compile(r">&|<&")
 _LONGEST: Final = 48
 _SIGILS: Final = "$@%&*"
@@ -44,31 +45,31 @@ def hands_shell(language: Language, tokens: Tokens, values: Values) -> bool:
     A program that is started beside a connection, with words of the code's own, isn't.
     """
     every = tokens.all
-    if any(PARTS.split(each.text)[-1] in _TIES for each in every if each.kind == "name") and any(
-        _is_run(language, each) for each in every
-    ):
+    runs = [at for at, each in enumerate(every) if _is_run(language, each)]
+    if runs and any(each.kind == "name" and last_part(each.text) in _TIES for each in every):
         return True
-    if any(each.value and _TIED_STREAMS.search(each.value) for each in every) and any(
-        _is_run(language, each) or each.kind == "tick" for each in every
+    texts = [each for each in every if each.kind in {"tick", "quoted"}]
+    if not runs and not texts:
+        return False
+    if (runs or any(each.kind == "tick" for each in texts)) and any(
+        each.value and _TIED_STREAMS.search(each.value) for each in every
     ):
         return True
     own = _connections(language, every)
     received = _received(every, own)
-    for at, each in enumerate(every):
-        runs = each.kind == "quoted" and each.text[:2] in {"qx", "%x"}
-        if (runs or (each.kind == "tick" and language.quote_runs)) and each.value:
+    for each in texts:
+        runs_it = language.quote_runs if each.kind == "tick" else each.text[:2] in {"qx", "%x"}
+        if runs_it and each.value:
             untold = HOLE in each.value and _mentions(each.text, received)
             if SHELL.search(each.value) or untold or "$_" in each.text:
                 return True
-        elif _is_run(language, each) and _takes_orders(values, at, own, received):
-            return True
-    return False
+    return any(_takes_orders(values, at, own, received) for at in runs)
 
 
 def _is_run(language: Language, token: Token) -> bool:
     if token.kind != "name":
         return False
-    last = PARTS.split(token.text.lstrip(_SIGILS))[-1]
+    last = last_part(token.text.lstrip(_SIGILS))
     if last in _STARTS:
         return True
     roles = roles_of(language, token.text, method=False)
@@ -119,7 +120,7 @@ def _received(every: Sequence[Token], own: set[str]) -> set[str]:
         for name, expression in _assignments(every):
             names = {each.text.lstrip(_SIGILS) for each in expression if each.kind == "name"}
             heads = {PARTS.split(each)[0] for each in names}
-            last = {PARTS.split(each)[-1] for each in names}
+            last = {last_part(each) for each in names}
             known = not own or not heads.isdisjoint(own | found)
             reads = known and not last.isdisjoint(_RECEIVES if own else _ONLY_RECEIVES)
             handed = not names.isdisjoint(own) and not last.isdisjoint(_RECEIVES)
@@ -134,7 +135,8 @@ def _assignments(every: Sequence[Token]) -> Iterator[tuple[str, Sequence[Token]]
         if each.kind != "name" or every[at + 1].text != "=":
             continue
         end, depth = at + 2, 0
-        while end < min(len(every), at + _LONGEST):
+        last = min(len(every), at + _LONGEST)
+        while end < last:
             text = every[end].text
             depth += (text in {"(", "[", "{"}) - (text in {")", "]", "}"})
             if depth < 0 or (text == ";" and depth == 0):
@@ -146,10 +148,10 @@ def _assignments(every: Sequence[Token]) -> Iterator[tuple[str, Sequence[Token]]
 def _parameters(every: Sequence[Token], own: set[str]) -> Iterator[str]:
     """What a function gets that the connection calls: `c.on("data", d => …)`."""
     for at, each in enumerate(every):
-        name = each.text.lstrip(_SIGILS)
-        pieces = PARTS.split(name)
-        hears = each.kind == "name" and pieces[-1] in {"on", "each_line", "each", "addListener"}
-        if not hears or not (len(pieces) == 1 or pieces[0] in own or not own):
+        if each.kind != "name" or last_part(each.text.lstrip(_SIGILS)) not in _HEARS:
+            continue
+        pieces = PARTS.split(each.text.lstrip(_SIGILS))
+        if len(pieces) > 1 and own and pieces[0] not in own:
             continue
         texts = [one.text for one in every[at + 1 : at + 4]]
         if pieces[-1] in {"on", "addListener"} and not any(

@@ -40,8 +40,12 @@ _HOME: Final = re.compile(
 _LITERAL: Final = re.compile(r"[$#]\{\s*([\"'])([^\"'{}]*)\1\s*\}")
 """JavaScript's `${"text"}`, Ruby's `#{"text"}`."""
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "e": "\x1b"}
+_FILLS: Final = frozenset("$#@\\")
 _MOST_TOKENS: Final = 8_000
 _MOST_RENEWALS: Final = 512
+_STARTS_PATTERN: Final = "/stymq"
+_BETWEEN: Final = frozenset({"space", "comment"})
+_VALUELESS: Final = frozenset({"name", "sign", "odd"})
 _REFERS: Final = re.compile(r"[$#@]")
 
 
@@ -74,11 +78,11 @@ class Tokens:
 
     def _scan(self, code: str) -> None:
         """The tokens; a text's value is what it holds, with holes for what is put into it."""
-        at = 0
-        while at < len(code) and len(self.all) < _MOST_TOKENS:
-            found = self._pattern(code, at)
+        at, size, every = 0, len(code), self.all
+        while at < size and len(every) < _MOST_TOKENS:
+            found = self._pattern(code, at) if code[at] in _STARTS_PATTERN else None
             if found is not None:
-                self.all.append(Token("raw", "''", ""))
+                every.append(Token("raw", "''", ""))
                 at = found.end()
                 continue
             found = _TOKEN.match(code, at)
@@ -90,9 +94,11 @@ class Tokens:
             if kind == "comment" and not text.startswith((*self.language.comment, "/*")):
                 text, kind = text[0], "sign"
             at += len(text)
-            if kind not in {"space", "comment"}:
-                self.all.append(Token(kind, text, self._value(kind, text)))
-        self.whole = at >= len(code)
+            if kind in _VALUELESS:
+                every.append(Token(kind, text))
+            elif kind not in _BETWEEN:
+                every.append(Token(kind, text, self._value(kind, text)))
+        self.whole = at >= size
 
     def _pattern(self, code: str, at: int) -> "re.Match[str] | None":
         """A regular expression that starts here; what it puts in may be code (`s///e`)."""
@@ -103,7 +109,7 @@ class Tokens:
                 or (last.kind != "sign" and last.text not in _BEFORE_REGEX)
             )
             return None if operand else _REGEX.match(code, at)
-        if code[at] in "stymq" and self.language.bare_calls and not code[at - 1 : at].isalnum():
+        if self.language.bare_calls and not code[at - 1 : at].isalnum():
             found = _QUOTE_LIKE.match(code, at)
             if found is not None and "e" in (found["flags"] or ""):
                 self.inner(found["put"])
@@ -130,6 +136,8 @@ class Tokens:
 
     def _filled(self, text: str) -> str:
         """A text with its escapes decoded and what it refers to put in, as far as it is known."""
+        if _FILLS.isdisjoint(text):
+            return text
         text = _LITERAL.sub(r"\2", text)
         text = _HOME.sub(lambda _: self.home, text)
         text = re.sub(

@@ -57,7 +57,8 @@ class Values:
         depth = 0
         end = at
         every = self.tokens.all
-        while end < min(len(every), at + _LONGEST):
+        last = min(len(every), at + _LONGEST)
+        while end < last:
             text = every[end].text
             if every[end].kind == "sign":
                 depth += (text in _OPEN) - (text in _CLOSE)
@@ -91,9 +92,9 @@ class Values:
         at += paren
         groups: list[list[Token]] = [[]]
         depth = 0
-        last = at + min(_LONGEST_CALL, self.left)
+        last = min(len(tokens), at + min(_LONGEST_CALL, self.left))
         first = at
-        while at < min(len(tokens), last):
+        while at < last:
             text = tokens[at].text
             if text in _OPEN:
                 depth += 1

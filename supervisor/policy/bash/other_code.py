@@ -12,6 +12,7 @@ from supervisor.policy.bash.code_flow import (
     any_named,
     function_meant,
     is_quiet,
+    last_part,
     name_modules,
     renamed,
     roles_of,
@@ -111,8 +112,12 @@ class _Reading:
         if self.values.left <= 0:
             self.doubt()
         if self.odd:
-            found = (each.value for at, each in enumerate(tokens) if not is_quiet(self.text, at))
-            doubtful(self.use, (each for each in found if each), self.code)
+            found = [
+                each.value
+                for at, each in enumerate(tokens)
+                if each.value and not is_quiet(self.text, at)
+            ]
+            doubtful(self.use, found, self.code)
 
     def assign(self, at: int, name: str) -> None:
         """A name gets a value: a text, a list, a known function, or what can't be told."""
@@ -221,7 +226,7 @@ class _Reading:
         ):
             self.assigned.add(bare)
             self.assign(at + 2, bare)
-        last = PARTS.split(bare)[-1]
+        last = last_part(bare)
         if self.indirect(at, bare, last):
             return
         reason = self.language.words.get(name) or self.language.words.get(bare)

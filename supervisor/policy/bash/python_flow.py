@@ -1,6 +1,7 @@
 """Where values go in Python code: texts that may reach a call whose argument can't be told."""
 
 import ast
+from collections.abc import Container, Iterator
 from typing import Final
 
 OF_TEXTS: Final = frozenset(
@@ -38,51 +39,51 @@ def texts_that_flow(tree: ast.Module) -> list[str]:
 
 
 _CONNECTS: Final = frozenset({"socket", "create_connection", "accept", "makefile", "create_server"})
-_RECEIVES: Final = frozenset(
-    {"recv", "recvfrom", "read", "readline", "readlines", "makefile", "recv_into"}
-)
+_RECEIVES: Final = frozenset({"recv", "recvfrom", "readline", "readlines", "makefile", "recv_into"})
 
 
 def received(tree: ast.Module) -> frozenset[str]:
     """Names of connections, and of what comes through them, in some code."""
-    names: set[str] = set()
+    given = [(names, tuple(ast.walk(value))) for names, value in _named(tree)]
+    found: set[str] = set()
     for _ in range(3):  # what is made of what is made of them
-        before = len(names)
-        for node in ast.walk(tree):
-            if isinstance(node, (ast.Assign, ast.NamedExpr, ast.AnnAssign, ast.For)):
-                value = node.iter if isinstance(node, ast.For) else node.value
-                if value is not None and (_opens(value) or is_received(value, names)):
-                    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                    names.update(
-                        one.id
-                        for each in targets
-                        for one in ast.walk(each)
-                        if isinstance(one, ast.Name)
-                    )
-            elif (
-                isinstance(node, ast.withitem)
-                and isinstance(node.optional_vars, ast.Name)
-                and (_opens(node.context_expr) or is_received(node.context_expr, names))
-            ):
-                names.add(node.optional_vars.id)
-        if len(names) == before:
+        before = len(found)
+        for names, inside in given:
+            if any(_is_of(each, found) or _called(each) in _CONNECTS for each in inside):
+                found.update(names)
+        if len(found) == before:
             break
-    return frozenset(names)
+    return frozenset(found)
 
 
-def _opens(node: ast.expr) -> bool:
-    return any(_called(each) in _CONNECTS for each in ast.walk(node))
+def _named(tree: ast.Module) -> Iterator[tuple[list[str], ast.expr]]:
+    """Names with the expressions that they get their values from."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            targets, value = node.targets, node.value
+        elif isinstance(node, ast.For):
+            targets, value = [node.target], node.iter
+        elif isinstance(node, (ast.NamedExpr, ast.AnnAssign)) and node.value is not None:
+            targets, value = [node.target], node.value
+        elif isinstance(node, ast.withitem) and isinstance(node.optional_vars, ast.Name):
+            targets, value = [node.optional_vars], node.context_expr
+        else:
+            continue
+        within = (each for target in targets for each in ast.walk(target))
+        yield [each.id for each in within if isinstance(each, ast.Name)], value
 
 
-def is_received(node: ast.expr, names: "frozenset[str] | set[str]") -> bool:
+def is_received(node: ast.expr, names: frozenset[str]) -> bool:
     """Whether an expression holds a connection, or what comes through one."""
-    return any(
-        (isinstance(each, ast.Name) and each.id in names) or _called(each) in _RECEIVES - {"read"}
-        for each in ast.walk(node)
-    )
+    return any(_is_of(each, names) for each in ast.walk(node))
+
+
+def _is_of(node: ast.AST, names: Container[str]) -> bool:
+    return (isinstance(node, ast.Name) and node.id in names) or _called(node) in _RECEIVES
 
 
 def _called(node: ast.AST) -> str:
+    """The last name of the function, if it is a call."""
     if not isinstance(node, ast.Call):
         return ""
     return str(getattr(node.func, "attr", getattr(node.func, "id", "")))

@@ -184,6 +184,17 @@ class Language:
     bare_calls: bool = False
     long_texts: bool = False
     comment: tuple[str, ...] = ("#",)
+    by_end: Mapping[str, tuple[str, ...]] = field(init=False)
+    """Roles by the last part of a call's name; of several, those of the first in the table."""
+
+    def __post_init__(self) -> None:
+        by_end: dict[str, tuple[str, ...]] = {}
+        for name, roles in self.calls.items():
+            for mark in (".", "::"):
+                _, behind, end = name.rpartition(mark)
+                if behind:
+                    by_end.setdefault(end, roles)
+        object.__setattr__(self, "by_end", by_end)
 
 
 @dataclass(frozen=True, slots=True)
