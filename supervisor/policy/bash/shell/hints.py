@@ -94,6 +94,7 @@ _WORD: Final = re.compile(r"[^\s\"'`;|<>(){}$\\\0]+")
 _QUOTED: Final = re.compile(r"\"([^\"\\\n]{1,200})\"|'([^'\\\n]{1,200})'")
 _EXPRESSION: Final = re.compile(r"(\^)?((?:[\w /@:=,%~-]|\\\.|\.(?![*+?{]))+)(\$)?")
 _INVERTED: Final = re.compile(r"-\w*v\w*|--invert-match")
+_FIXED: Final = re.compile(r"-\w*F\w*|--fixed-strings")
 _NO_LINES: Final = re.compile(r"-\w*[cqL]\w*|--count|--quiet|--silent|--files-without-match")
 _LISTING: Final = re.compile(r"-[a-zA-Z]*l[a-zA-Z]*|--files-with-matches|--files")
 _MAGIC: Final = "*?["
@@ -303,17 +304,21 @@ def _filtered(words: Sequence[str], stdin: Stdin | None) -> Iterator[Text]:
     operands = [each for each in words if each[:1] != "-"]
     if stdin is None or len(operands) > 1 or any(_NO_LINES.fullmatch(each) for each in words):
         return
+    lines = tuple(lines_in(stdin.text))
+    lists = any(name.rpartition("/")[2] in _LISTS for name in stdin.sources)
+    if not (lines or lists):
+        return
     expression = operands[0] if operands else ""
     inverted = any(_INVERTED.fullmatch(each) for each in words)
-    fixed = any(re.fullmatch(r"-\w*F\w*|--fixed-strings", each) for each in words)
-    fitting = _compiled(re.escape(expression) if fixed else expression)
     passed = False
-    for each in lines_in(stdin.text):
-        fits = fitting is None or bool(fitting.search(each.text)) is not inverted
-        if fits or each.text == NETWORK.text:
-            passed = True
-            yield each
-    lists = any(name.rpartition("/")[2] in _LISTS for name in stdin.sources)
+    if lines:
+        fixed = any(_FIXED.fullmatch(each) for each in words)
+        fitting = _compiled(re.escape(expression) if fixed else expression)
+        for each in lines:
+            fits = fitting is None or bool(fitting.search(each.text)) is not inverted
+            if fits or each.text == NETWORK.text:
+                passed = True
+                yield each
     name = _EXPRESSION.fullmatch(expression)
     if passed or inverted or not lists or stdin.text.known or name is None:
         return
