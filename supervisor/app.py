@@ -184,7 +184,12 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             views=VaultViews(places.data / "vault-view"),
             lanes=(lanes := Lanes()),
             bench=_bench(settings, places, lanes),
-            room=WaitingRoom(settings.waiting_sandboxes, settings.waiting_seconds),
+            room=WaitingRoom(
+                settings.waiting_sandboxes,
+                settings.waiting_seconds,
+                spoilt=Waiting.spoilt,
+                tell=partial(record, "waiting"),
+            ),
         )
         sweeper = Sweeper(
             machinery.engine,

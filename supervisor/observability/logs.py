@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from supervisor.clock import Instant
@@ -13,8 +14,16 @@ from supervisor.storage.timestamp import to_text
 
 LogFormat = Literal["json", "human"]
 
-_session: ContextVar[str | None] = ContextVar("session_id", default=None)
-_turn: ContextVar[str | None] = ContextVar("turn_id", default=None)
+
+@dataclass(slots=True)
+class Marks:
+    """The ids that lines carry. Changing them changes what the block's later lines carry."""
+
+    session_id: str | None = None
+    turn_id: str | None = None
+
+
+_marks: ContextVar[Marks | None] = ContextVar("marks", default=None)
 
 _MEMBERS = frozenset({"ts", "level", "logger", "message", "session_id", "turn_id", "error"})
 """What each line may have by itself."""
@@ -35,17 +44,15 @@ def fields(**known: str | float | None) -> dict[str, Any]:
 
 
 @contextmanager
-def log_context(*, session_id: str | None = None, turn_id: str | None = None) -> Iterator[None]:
+def log_context(*, session_id: str | None = None, turn_id: str | None = None) -> Iterator[Marks]:
     """Lines written within the block, and in tasks begun there, carry these ids."""
-    tokens = (
-        (_session, _session.set(session_id or _session.get())),
-        (_turn, _turn.set(turn_id or _turn.get())),
-    )
+    outer = _marks.get() or Marks()
+    marks = Marks(session_id or outer.session_id, turn_id or outer.turn_id)
+    token = _marks.set(marks)
     try:
-        yield
+        yield marks
     finally:
-        for variable, token in tokens:
-            variable.reset(token)
+        _marks.reset(token)
 
 
 def configure_logs(
@@ -76,13 +83,14 @@ class _Redacting(logging.Formatter):
         self._redact = redact
 
     def _fields(self, record: logging.LogRecord) -> dict[str, Any]:
+        marks = _marks.get() or Marks()
         fields = {
             "ts": to_text(Instant(record.created)),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": self._redact(_message(record)),
-            "session_id": _session.get(),
-            "turn_id": _turn.get(),
+            "session_id": marks.session_id,
+            "turn_id": marks.turn_id,
             **self._known(record),
         }
         if record.exc_info:

@@ -186,8 +186,8 @@ class Runtime(Protocol):
         """A turn like this one has ended well: the session's next may be got ready. Never waits."""
         ...
 
-    def forget(self, session_id: SessionId) -> None:
-        """The session is gone or runs elsewhere: what was got ready for it goes. Never waits."""
+    def forget(self, session_id: SessionId, why: str) -> None:
+        """No message of it is to be got ready for any more: what was, goes. Never waits."""
         ...
 
 

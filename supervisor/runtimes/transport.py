@@ -138,6 +138,8 @@ class ChannelTransport(Transport):
         self._watch = _watch_for(honeytokens)
         self._is_ahead = ahead
         self._ready = False
+        self._over = asyncio.Event()
+        self._cause: TurnFailed | None = None
         self._writing = asyncio.Lock()
         self.said = SaidQueue()
 
@@ -189,6 +191,8 @@ class ChannelTransport(Transport):
             )
         self._ready = False
         await self._hang_up()
+        self._cause = cause
+        self._over.set()
         await self.said.put(cause)
         if cause is not None:
             # Fails what the SDK is waiting for, such as an initialise that will never be answered.
@@ -272,6 +276,11 @@ class ChannelTransport(Transport):
     def is_ready(self) -> bool:
         """Whether the process can be spoken to."""
         return self._ready
+
+    async def ended(self) -> TurnFailed | None:
+        """Wait until the process has nothing more to say; why that is, unless it just ended."""
+        await self._over.wait()
+        return self._cause
 
     async def end_input(self) -> None:
         """Close the process's standard input."""

@@ -6,13 +6,14 @@ entered no other may leave. Each thing is taken once; what nobody takes is let g
 
 import asyncio
 import logging
-from collections.abc import Callable, Hashable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
+from collections.abc import Awaitable, Callable, Hashable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from contextvars import Context
-from typing import Final, Generic, Self, TypeVar
+from typing import Any, Final, Generic, Self, TypeVar
 
 from supervisor.errors import TurnFailed
 from supervisor.ids import SessionId, TurnId, new_turn_id
+from supervisor.observability.logs import Marks, log_context
 
 logger = logging.getLogger(__name__)
 
@@ -20,6 +21,20 @@ T = TypeVar("T")
 
 _PATIENCE_SECONDS: Final = 5.0
 """How long a taker waits for what is still being made: by then a new one would be there."""
+_USED: Final = "its turn is over"
+
+Tell = Callable[[SessionId, TurnId, dict[str, Any]], Awaitable[object]]
+"""Is told what becomes of a thing: whose it is, what it is made under, and what happened."""
+
+
+async def _nobody(_session: SessionId, _id: TurnId, _what: dict[str, Any]) -> None:
+    """Nobody is told."""
+
+
+async def _never(_: object) -> str:
+    """It stays as it is."""
+    await asyncio.Event().wait()
+    return ""
 
 
 class _Guest(Generic[T]):
@@ -29,15 +44,18 @@ class _Guest(Generic[T]):
         self.id = new_turn_id()
         self.fit = fit
         self.is_taken = False
+        self.why: str | None = None
+        self.marks = Marks()
         self.called = asyncio.Event()
         self.over = asyncio.Event()
         self.ready: asyncio.Future[T | None] = asyncio.get_running_loop().create_future()
         self.task: asyncio.Task[None] | None = None
 
-    def dismiss(self) -> None:
-        """Let it go; its making is broken off if it isn't made yet. Doing so twice is harmless."""
+    def dismiss(self, why: str) -> None:
+        """Let it go; its making is broken off if it isn't made yet. The first word on it counts."""
         if self.over.is_set():
             return
+        self.why = self.why or why
         self.over.set()
         self.called.set()
         if self.task is not None and not self.ready.done():
@@ -45,15 +63,21 @@ class _Guest(Generic[T]):
 
 
 class Held(Generic[T]):
-    """What was taken, and is used until `end`."""
+    """What was taken, and is used until `end`, or until it is left as an async context manager."""
 
     def __init__(self, value: T, guest: _Guest[T]) -> None:
         self.value = value
         self._guest = guest
 
-    async def end(self) -> None:
+    async def __aenter__(self) -> T:
+        return self.value
+
+    async def __aexit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        await self.end(error.message if isinstance(error, TurnFailed) else _USED)
+
+    async def end(self, why: str = _USED) -> None:
         """Leave its context, and wait until that is done; doing so twice is harmless."""
-        self._guest.dismiss()
+        self._guest.dismiss(why)
         if self._guest.task is not None:
             await asyncio.wait({self._guest.task})
 
@@ -61,14 +85,26 @@ class Held(Generic[T]):
 class WaitingRoom(Generic[T]):
     """Keeps at most `most` things, each at most `seconds` long. An async context manager.
 
-    `patience` is how many seconds a taker waits for what is still being made. Leaving the room lets
+    `patience` is how many seconds a taker waits for what is still being made. `spoilt` returns once
+    a thing is of no use any more, with why: it is let go then. `tell` is told of each thing's
+    making, taking and end; what it can't be told of isn't made, or not taken. Leaving the room lets
     all of them go, and waits for that.
     """
 
-    def __init__(self, most: int, seconds: float, *, patience: float = _PATIENCE_SECONDS) -> None:
+    def __init__(
+        self,
+        most: int,
+        seconds: float,
+        *,
+        patience: float = _PATIENCE_SECONDS,
+        spoilt: Callable[[T], Awaitable[str]] = _never,
+        tell: Tell = _nobody,
+    ) -> None:
         self._most = most
         self._seconds = seconds
         self._patience = patience
+        self._spoilt = spoilt
+        self._tell = tell
         self._waiting: dict[SessionId, _Guest[T]] = {}
         self._all: dict[TurnId, _Guest[T]] = {}
         self._stack = AsyncExitStack()
@@ -86,7 +122,7 @@ class WaitingRoom(Generic[T]):
     def _close(self) -> None:
         self._group = None
         for guest in list(self._all.values()):
-            guest.dismiss()
+            guest.dismiss("the supervisor stops")
 
     @property
     def ids(self) -> set[TurnId]:
@@ -111,9 +147,9 @@ class WaitingRoom(Generic[T]):
         """
         if self._most < 1 or self._group is None:
             return
-        self.forget(session)
+        self.forget(session, "another is made in its place")
         while len(self._waiting) >= self._most:
-            self.forget(next(iter(self._waiting)))
+            self.forget(next(iter(self._waiting)), "no more of them may wait")
         guest: _Guest[T] = _Guest(fit)
         self._waiting[session] = self._all[guest.id] = guest
         # In surroundings of its own: it isn't a part of the turn that has just ended.
@@ -122,11 +158,11 @@ class WaitingRoom(Generic[T]):
         )
         guest.task.add_done_callback(lambda _: self._gone(session, guest))
 
-    def forget(self, session: SessionId) -> None:
+    def forget(self, session: SessionId, why: str) -> None:
         """Let go what is kept for that session, if there is anything."""
         guest = self._waiting.pop(session, None)
         if guest is not None:
-            guest.dismiss()
+            guest.dismiss(why)
 
     async def give_way(self) -> bool:
         """Let go all that waits, and wait until it has gone, with what was let go before.
@@ -134,59 +170,83 @@ class WaitingRoom(Generic[T]):
         Gives whether there was anything.
         """
         for session in list(self._waiting):
-            self.forget(session)
+            self.forget(session, "another turn needs the room")
         going = {each.task for each in self._all.values() if each.over.is_set() and each.task}
         if going:
             await asyncio.wait(going)
         return bool(going)
 
-    async def take(self, session: SessionId, fit: Hashable) -> Held[T] | None:
+    async def take(self, session: SessionId, fit: Hashable, turn: TurnId) -> Held[T] | None:
         """What is ready for that session's turn; waits a little if it is being made.
 
-        None: there is nothing, it couldn't be made or not in time, or it was made for another turn
-        than this one, and is let go then.
+        Its lines in the log are that turn's from then on. None: there is nothing, it couldn't be
+        made or not in time, or it was made for another turn than this one, and is let go then.
         """
         guest = self._waiting.pop(session, None)
         if guest is None:
             return None
         if guest.fit != fit:
-            guest.dismiss()
+            guest.dismiss("the next message came on other terms")
             return None
         guest.is_taken = True
         guest.called.set()
-        value = None
+        held = None
         try:
             async with asyncio.timeout(self._patience):
                 value = await asyncio.shield(guest.ready)
+            if value is not None:
+                await self._tell(session, guest.id, {"what": "taken", "turn": turn})
+                guest.marks.turn_id = turn
+                held = Held(value, guest)
         except TimeoutError:
             return None
         finally:
-            if value is None:
-                guest.dismiss()
-        return None if value is None else Held(value, guest)
+            if held is None:
+                guest.dismiss("it wasn't ready when the next message came")
+        return held
 
     async def _keep(
         self, session: SessionId, guest: _Guest[T], kept: AbstractAsyncContextManager[T]
     ) -> None:
-        try:
-            async with kept as value:
-                guest.ready.set_result(value)
-                await self._until_over(session, guest)
-        except TurnFailed as error:
-            logger.info("nothing could be kept ready for a session's next turn: %s", error.message)
-        except Exception:
-            # What is kept for one session must not take the others' along.
-            logger.exception("what was kept ready for a session's next turn broke")
+        with log_context(session_id=session, turn_id=guest.id) as guest.marks:
+            try:
+                await self._tell(session, guest.id, {"what": "begun"})
+                async with kept as value:
+                    guest.ready.set_result(value)
+                    await self._until_over(session, guest, value)
+            except TurnFailed as error:
+                guest.why = guest.why or error.message
+            except Exception:
+                # What is kept for one session must not take the others' along.
+                guest.why = guest.why or "something broke in the supervisor"
+                logger.exception("what was kept ready for a session's next turn broke")
+            finally:
+                await self._told_gone(session, guest)
 
-    async def _until_over(self, session: SessionId, guest: _Guest[T]) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self._seconds):
-                await guest.called.wait()
-        if guest.is_taken:
-            await guest.over.wait()
-        else:
-            guest.over.set()
-            self._leave(session, guest)  # before anything is undone: nobody takes half of it
+    async def _told_gone(self, session: SessionId, guest: _Guest[T]) -> None:
+        why = guest.why or "it was broken off"
+        logger.info("what was kept ready for a session's next turn is gone: %s", why)
+        try:
+            await self._tell(session, guest.id, {"what": "gone", "why": why})
+        except Exception:
+            logger.exception("the end of what was kept for a session could not be told")
+
+    async def _until_over(self, session: SessionId, guest: _Guest[T], value: T) -> None:
+        called = asyncio.ensure_future(guest.called.wait())
+        spoilt = asyncio.ensure_future(self._spoilt(value))
+        try:
+            await asyncio.wait(
+                {called, spoilt}, timeout=self._seconds, return_when=asyncio.FIRST_COMPLETED
+            )
+            if not guest.is_taken:
+                # Before anything is undone: nobody takes half of it.
+                guest.dismiss(spoilt.result() if spoilt.done() else "nobody came for it in time")
+                self._leave(session, guest)
+        finally:
+            called.cancel()
+            spoilt.cancel()
+            await asyncio.wait({called, spoilt})
+        await guest.over.wait()
 
     def _leave(self, session: SessionId, guest: _Guest[T]) -> None:
         if self._waiting.get(session) is guest:

@@ -188,7 +188,7 @@ class Conversations:
             await self._stores.sessions.delete_session(session_id)
             await self._log.forget(session_id)
             for runtime in self._house.runtimes.values():
-                runtime.forget(session_id)
+                runtime.forget(session_id, "the session was deleted")
         finally:
             self._lanes.leave(lane)
         pointer = stored_pointer(session.transcript_path, session_id)
@@ -247,7 +247,7 @@ class Conversations:
             )
         for other in self._house.runtimes.values():
             if other is not runtime:
-                other.forget(session.id)
+                other.forget(session.id, "the session runs elsewhere by now")
         await self._enter(lane, trust.effective)
         # What may fail comes before the first event: one that is told has an end to come.
         await self._stores.sessions.increment_message_count(session.id)

@@ -20,6 +20,8 @@ from supervisor.runtimes.waiting import Held, WaitingRoom
 from supervisor.settings import Settings
 from supervisor.trust.levels import TrustLevel
 from tests.security.test_inv_03_waiting_sandboxes import HELLO, the_waiting_one, waited
+from tests.worlds.audit import entries_in
+from tests.worlds.engine_image import docker
 from tests.worlds.house import House, a_house, prompt, step
 from tests.worlds.leftovers import nothing_left_of
 from tests.worlds.waiting import patient_rooms
@@ -106,3 +108,23 @@ async def test_one_whose_folder_was_cleared_away_is_not_used(
         turn = await house.send(HELLO, session_id=turn.session_id)
         assert not waited(turn)
         assert taken
+
+
+async def test_the_audit_log_tells_what_waited_which_turn_took_it_and_why_others_went() -> None:
+    with tempfile.TemporaryDirectory(prefix="tf-", dir="/tmp") as folder:
+        async with a_house(Path(folder), waiting_sandboxes=1) as house:
+            first = await house.send(HELLO)
+            one = await the_waiting_one(house)
+            turn = await house.send(HELLO, session_id=first.session_id)
+            other = await the_waiting_one(house)
+            assert one != other
+            docker("update", "--pids-limit", "2000", other)
+            await house.send(HELLO, session_id=turn.session_id)
+        told = entries_in(Path(folder) / "data", "waiting", turn.session_id)
+        taken = [each["turn"] for each in told if each["what"] == "taken"]
+        reasons = [each["why"] for each in told if each["what"] == "gone"]
+        assert taken[0] == turn.started.turn_id
+        assert reasons[0] == "its turn is over"
+        assert "isn't what it was" in reasons[1]
+        assert reasons[2] == "the supervisor stops"
+        assert [each["what"] for each in told].count("begun") == len(reasons) == 3

@@ -1,18 +1,21 @@
 """Invariant 7 of sandboxes that wait: what one says or does before its message counts for nothing.
 
 The runner image's CLI is replaced by `tests/worlds/hostile_cli.py`, which misbehaves only where it
-is started ahead of its message; the turn gets a sandbox of its own then.
+is started ahead of its message; it goes at once, and the turn gets a sandbox of its own.
 """
 
 import asyncio
 import os
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 import pytest_asyncio
 
 from supervisor.ids import SessionId
+from supervisor.observability.health import Sandbox
 from tests.worlds import hostile_image as images
+from tests.worlds.audit import entries_in
 from tests.worlds.hostile_image import hostile
 from tests.worlds.house import House, Turn, a_house, noted_requests
 from tests.worlds.waiting import A_WHILE, patient_rooms
@@ -20,6 +23,12 @@ from tests.worlds.waiting import A_WHILE, patient_rooms
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
 
 TAG = f"trustfloor-test/waits:{os.getpid()}"
+MISBEHAVES = {
+    "early_frames": "spoke before",
+    "early_half": "spoke before",
+    "early_end": "closed its output",
+}
+"""How its CLI misbehaves, and what the audit log says of it."""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module", name="house")
@@ -50,22 +59,26 @@ async def one_that_waits(house: House, mode: str, **given: str) -> SessionId:
     """A session for whose next message a sandbox was made, with such a CLI in it."""
     turn = await house.send("go", system_prompt=hostile(mode, **given))
     assert turn.end["type"] == "done"
-    # One that closes its output is ended by its entry program, which looks after it.
-    still = {"created", "running"} if mode == "early_end" else {"created"}
-    was_there = False
     async with asyncio.timeout(A_WHILE):
-        while (found := await states(house, turn.session_id)) or not was_there:
-            if found and not found & still:
-                break
-            was_there = was_there or bool(found)
+        while not await is_settled(house, turn.session_id, misbehaves=mode in MISBEHAVES):
             await asyncio.sleep(0.01)
     return turn.session_id
 
 
-async def states(house: House, session: SessionId) -> set[str]:
-    """What the engine says of the containers that wait for the session's message."""
-    found = await house.parts.containers()
-    return {each.state for each in found if each.waiting and each.session_id == session}
+async def is_settled(house: House, session: SessionId, *, misbehaves: bool) -> bool:
+    """Whether it is ready, or, where its CLI misbehaves, gone."""
+    if misbehaves:
+        return "gone" in {each["what"] for each in told(house, session)}
+    return any(each.waiting and each.session_id == session for each in await containers(house))
+
+
+async def containers(house: House) -> tuple[Sandbox, ...]:
+    return tuple(await house.parts.containers())
+
+
+def told(house: House, session: SessionId) -> list[dict[str, Any]]:
+    """What the audit log says of those that waited for the session's message."""
+    return entries_in(house.parts.settings.data_dir, "waiting", session)
 
 
 async def answered(house: House, session: SessionId, mode: str, **given: str) -> Turn:
@@ -80,11 +93,15 @@ async def test_control_a_polite_one_is_used(house: House) -> None:
     assert turn.end["response"] == "polite"
 
 
-@pytest.mark.parametrize("mode", ["early_frames", "early_half", "early_end"])
-async def test_one_that_speaks_or_hangs_up_before_its_message_is_not_used(
-    house: House, mode: str
+@pytest.mark.parametrize(("mode", "why"), MISBEHAVES.items())
+async def test_one_that_speaks_or_hangs_up_before_its_message_goes_at_once_and_is_not_used(
+    house: House, mode: str, why: str
 ) -> None:
     session = await one_that_waits(house, mode)
+    begun, gone = told(house, session)
+    assert (begun["what"], gone["what"]) == ("begun", "gone")
+    assert why in gone["why"]
+    assert not [each for each in await containers(house) if each.session_id == session]
     turn = await answered(house, session, mode)
     assert turn.end["type"] == "done"
     assert turn.end["response"] == "polite"

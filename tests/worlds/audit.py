@@ -16,6 +16,16 @@ from supervisor.observability.verification import Report, examine
 NAME = "audit.jsonl"
 
 
+def entries_in(data: Path, kind: str, session: str | None = None) -> list[dict[str, Any]]:
+    """The bodies of a log's entries of a kind (of that session), the oldest first."""
+    lines = (data / NAME).read_text().splitlines()
+    return [
+        entry["body"]
+        for entry in map(json.loads, lines)
+        if entry["kind"] == kind and session in (None, entry["session_id"])
+    ]
+
+
 @dataclass(frozen=True)
 class LogCopy:
     """A log's files in a folder of their own, to be tampered with."""

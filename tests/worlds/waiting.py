@@ -23,5 +23,6 @@ def patient_rooms() -> Iterator[None]:
     Else a machine that is busy with other things would decide which of two ways a turn takes.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(WaitingRoom.__init__, "__kwdefaults__", {"patience": A_WHILE})
+        defaults = {**(WaitingRoom.__init__.__kwdefaults__ or {}), "patience": A_WHILE}
+        patch.setattr(WaitingRoom.__init__, "__kwdefaults__", defaults)
         yield

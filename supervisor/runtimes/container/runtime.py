@@ -14,10 +14,9 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
-from supervisor.errors import EngineRefused, TurnFailed
+from supervisor.errors import AgentProcessFailed, EngineRefused, TurnFailed
 from supervisor.gateway.door import Gateway
 from supervisor.ids import SessionId, TurnId
-from supervisor.observability.logs import log_context
 from supervisor.observability.traces import span
 from supervisor.policy.call import Allow, Deny
 from supervisor.runtimes.agent import AgentRun, Connection, open_agent
@@ -73,6 +72,11 @@ class Waiting:
     connection: Connection
     gate: LateGate
 
+    async def spoilt(self) -> str:
+        """Wait until its CLI has spoken, or is gone, and say which."""
+        cause = await self.connection.transport.ended()
+        return "the agent process ended" if cause is None else cause.message
+
 
 class ContainerRuntime:
     """Runs each turn in a container of its own."""
@@ -102,9 +106,9 @@ class ContainerRuntime:
         if fit is not None:
             self._room.expect(plan.session_id, fit, partial(self._ahead, next_plan))
 
-    def forget(self, session_id: SessionId) -> None:
+    def forget(self, session_id: SessionId, why: str) -> None:
         """Let go what waits for that session, if anything does."""
-        self._room.forget(session_id)
+        self._room.forget(session_id, why)
 
     async def _made(self, stack: AsyncExitStack, plan: RunPlan, gate: ToolGate) -> AgentRun:
         try:
@@ -123,7 +127,6 @@ class ContainerRuntime:
         """A sandbox under that id, with a CLI in it that nobody speaks to yet."""
         gate = LateGate()
         async with AsyncExitStack() as stack:
-            stack.enter_context(log_context(session_id=plan.session_id, turn_id=turn))
             sandbox = await stack.enter_async_context(self._maker.open(replace(plan, turn_id=turn)))
             connection = await _connected(stack, sandbox, plan, gate, ahead=True)
             yield Waiting(sandbox, connection, gate)
@@ -132,7 +135,7 @@ class ContainerRuntime:
         self, stack: AsyncExitStack, plan: RunPlan, gate: ToolGate
     ) -> AgentRun | None:
         """The run in a sandbox that waited for just this; None: there is none that is good."""
-        held = await self._room.take(plan.session_id, _fit(plan))
+        held = await self._room.take(plan.session_id, _fit(plan), plan.turn_id)
         if held is None:
             return None
         try:
@@ -143,17 +146,16 @@ class ContainerRuntime:
 
     async def _entered(
         self, stack: AsyncExitStack, held: Held[Waiting], plan: RunPlan, gate: ToolGate
-    ) -> AgentRun | None:
+    ) -> AgentRun:
         async with AsyncExitStack() as own:
-            own.push_async_callback(held.end)
-            sandbox, connection = held.value.sandbox, held.value.connection
+            waiting = await own.enter_async_context(held)
+            sandbox, connection = waiting.sandbox, waiting.connection
             receipt = await self._maker.renewed(sandbox, plan)
-            # One that spoke already, or hung up, isn't ready any more.
-            if receipt is None or not connection.transport.is_ready():
-                return None
+            if not connection.transport.is_ready():
+                raise AgentProcessFailed("the agent process spoke already, or is gone")
             door = await own.enter_async_context(door_for(self._gateway, plan, sandbox.folder))
             connection.transport.hear(plan.honeytokens)
-            held.value.gate.stands_for(gate)
+            waiting.gate.stands_for(gate)
             stack.push_async_exit(own.pop_all())
             return AgentRun(connection, receipt, door)
 

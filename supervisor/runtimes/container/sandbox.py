@@ -13,7 +13,13 @@ from pathlib import Path
 from typing import Final, TypeVar, cast
 
 from supervisor.clock import Clock
-from supervisor.errors import EngineRefused, EngineUnreachable, IsolationRefused
+from supervisor.errors import (
+    EngineRefused,
+    EngineUnreachable,
+    IsolationRefused,
+    SandboxKilled,
+    VaultUnavailable,
+)
 from supervisor.ids import InstanceId
 from supervisor.observability.metrics import METRICS
 from supervisor.runtimes.container import receipt as receipts
@@ -100,30 +106,35 @@ class SandboxMaker:
                 raise _refusal(receipt, receipt.shortfalls)
             yield Sandbox(folder, view, spec, container, channel, receipt, self._clock.now())
 
-    async def renewed(self, sandbox: Sandbox, plan: RunPlan) -> Receipt | None:
+    async def renewed(self, sandbox: Sandbox, plan: RunPlan) -> Receipt:
         """The receipt for a turn that begins now in a sandbox that was made before.
 
         The view is the vault's as it is now, the image is still the one that is asked for, the
         conversation is where it was, and the engine still reports the cage that it reported at the
-        start. None: something of this isn't so, and the sandbox is of no use. Raises TurnFailed.
+        start. Raises TurnFailed: something of this isn't so, and the sandbox is of no use.
         """
-        (fits, report), image = await together(
-            together(self._is_as_it_was(sandbox, plan), self._view_renewed(sandbox.view, plan)),
+        (_, report), image = await together(
+            together(
+                self._require_as_it_was(sandbox, plan), self._view_renewed(sandbox.view, plan)
+            ),
             self._engine.image_id(self._sandboxes.image),
         )
-        if not fits or image != sandbox.spec.image:
-            return None
+        if image != sandbox.spec.image:
+            raise EngineRefused("sandboxes are made of another image by now")
         waited = max(0.0, self._clock.now() - sandbox.made_at)
         more = {"view": _view_facts(report), "waitedSeconds": round(waited, 1)}
         return replace(sandbox.receipt, measured={**sandbox.receipt.measured, **more})
 
-    async def _is_as_it_was(self, sandbox: Sandbox, plan: RunPlan) -> bool:
+    async def _require_as_it_was(self, sandbox: Sandbox, plan: RunPlan) -> None:
         state, inspected = await together(
             asyncio.to_thread(transcript_state, plan), self._engine.inspect(sandbox.container)
         )
-        if state != sandbox.folder.transcript_state or inspected is None:
-            return False
-        return not shortfalls(sandbox.spec, inspected, "running")
+        if state != sandbox.folder.transcript_state:
+            raise VaultUnavailable("the conversation was changed since it was taken up")
+        if inspected is None:
+            raise SandboxKilled("the sandbox was removed from outside")
+        if weak := shortfalls(sandbox.spec, inspected, "running"):
+            raise IsolationRefused(f"the sandbox isn't what it was: {'; '.join(weak)}")
 
     async def _view_renewed(self, view: TurnView, plan: RunPlan) -> ViewReport:
         view.begin(plan, self._sandboxes.own_files, kept=plan.cwd)

@@ -72,7 +72,7 @@ class LocalRuntime:
     def expect(self, plan: RunPlan) -> None:
         """Nothing is got ready: a process is soon started."""
 
-    def forget(self, session_id: SessionId) -> None:
+    def forget(self, session_id: SessionId, why: str) -> None:
         """Nothing is kept ready."""
 
     async def _started(

@@ -93,8 +93,8 @@ class ScriptedRuntime:
     def expect(self, plan: RunPlan) -> None:
         raise AssertionError("a turn that is performed expects no other", plan)
 
-    def forget(self, session_id: SessionId) -> None:
-        raise AssertionError("a turn that is performed forgets none", session_id)
+    def forget(self, session_id: SessionId, why: str) -> None:
+        raise AssertionError("a turn that is performed forgets none", session_id, why)
 
 
 @dataclass
