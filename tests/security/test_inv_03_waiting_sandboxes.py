@@ -279,9 +279,7 @@ async def test_a_supervisor_that_stops_lets_go_what_waits() -> None:
     async with a_process_house() as house:
         await house.start(waiting_sandboxes="1")
         await house.turn(HELLO)
-        async with asyncio.timeout(A_WHILE):
-            while not (await house.left()).containers:
-                await asyncio.sleep(0.02)
+        await house.a_container()
         assert await house.end(signal.SIGTERM) == 0
         left = await left_of(house.data, house.run)
         assert (left.containers, left.folders, left.views) == ((), (), ())
@@ -291,9 +289,7 @@ async def test_after_a_kill_of_the_supervisor_the_next_one_removes_what_waited()
     async with a_process_house() as house:
         await house.start(waiting_sandboxes="1")
         await house.turn(HELLO)
-        async with asyncio.timeout(A_WHILE):
-            while not (await house.left()).containers:
-                await asyncio.sleep(0.02)
+        await house.a_container()
         await house.end(signal.SIGKILL)
         await house.start()
         await house.nothing_left()

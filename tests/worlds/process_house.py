@@ -206,6 +206,12 @@ class ProcessHouse:
     def database(self) -> Path:
         return self.vault / "Chat" / "sessions.db"
 
+    async def a_container(self) -> None:
+        """Wait until there is a container of this supervisor's."""
+        async with asyncio.timeout(A_WHILE):
+            while not (await self.left()).containers:
+                await asyncio.sleep(0.02)
+
     async def left(self) -> Left:
         """What of this supervisor's exists on the machine now, whoever looks after it."""
         return await left_of(self.data, self.run)
