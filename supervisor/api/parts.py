@@ -68,6 +68,10 @@ class Conversations(Protocol):
         """A new session that goes on from this one, at least as strict. Raises SessionNotFound."""
         ...
 
+    async def put_away(self, session_id: SessionId) -> None:
+        """Archive a session, for which nothing is kept ready any more. Raises SessionNotFound."""
+        ...
+
     async def delete(self, session_id: SessionId, *, with_transcript: bool) -> bool:
         """Delete a session for good; whether a transcript went with it. Raises SessionBusy."""
         ...

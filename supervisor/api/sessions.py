@@ -162,6 +162,8 @@ async def change_session(
         for tag in wanted - held:
             await supervisor.tags.add_tag(row.id, tag)
     row = await supervisor.sessions.update_session(row.id, SessionUpdate(**given))
+    if body.archived:
+        await supervisor.conversations.put_away(row.id)
     supervisor.index.changed()
     return SessionView(**await _of(supervisor, row))
 
@@ -186,7 +188,7 @@ async def fork_session(session_id: str, supervisor: Supervisor, caller: Calling)
 async def archive(session_id: str, supervisor: Supervisor, caller: Calling) -> ArchivedView:
     """Put a session away; nothing of it is deleted."""
     row = await require_session(supervisor, session_id, caller)
-    await supervisor.sessions.archive_session(row.id)
+    await supervisor.conversations.put_away(row.id)
     return ArchivedView(id=row.id, archived=True)
 
 

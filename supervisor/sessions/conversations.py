@@ -187,14 +187,22 @@ class Conversations:
             await self._house.record("session", session_id, None, gone)
             await self._stores.sessions.delete_session(session_id)
             await self._log.forget(session_id)
-            for runtime in self._house.runtimes.values():
-                runtime.forget(session_id, "the session was deleted")
+            self._forget(session_id, "the session was deleted")
         finally:
             self._lanes.leave(lane)
         pointer = stored_pointer(session.transcript_path, session_id)
         if not with_transcript or pointer is None:
             return False
         return await asyncio.to_thread(delete_transcripts, self._house.vault, pointer)
+
+    async def put_away(self, session_id: SessionId) -> None:
+        """Archive a session: nothing is kept ready for it any more. Raises SessionNotFound."""
+        await self._stores.sessions.archive_session(session_id)
+        self._forget(session_id, "the session was put away")
+
+    def _forget(self, session_id: SessionId, why: str) -> None:
+        for runtime in self._house.runtimes.values():
+            runtime.forget(session_id, why)
 
     async def floors_changed(self) -> None:
         """Abort every running turn that a raised floor now finds too loose."""

@@ -98,7 +98,7 @@ class Course:
             await self._killed(lane, ending)
             answered = isinstance(ending, RunResult)
             session = await self._book(plan, heard, answered=answered)
-            if answered:
+            if answered and not session.archived:  # of one put away no message is expected
                 then = partial(runtime.expect, plan.run)
             words = last_words(
                 plan,

@@ -24,6 +24,7 @@ from tests.worlds.audit import entries_in
 from tests.worlds.engine_image import docker
 from tests.worlds.house import House, a_house, prompt, step
 from tests.worlds.leftovers import nothing_left_of
+from tests.worlds.process_house import a_process_house
 from tests.worlds.waiting import patient_rooms
 
 pytestmark = pytest.mark.engine
@@ -108,6 +109,28 @@ async def test_one_whose_folder_was_cleared_away_is_not_used(
         turn = await house.send(HELLO, session_id=turn.session_id)
         assert not waited(turn)
         assert taken
+
+
+PUTTING_AWAY = {
+    "by its own route": ("POST", "/archive", {}),
+    "by a change": ("PATCH", "", {"archived": True}),
+}
+
+
+@pytest.mark.parametrize(("method", "path", "body"), PUTTING_AWAY.values(), ids=PUTTING_AWAY)
+async def test_what_waits_for_a_session_goes_when_that_is_put_away(
+    method: str, path: str, body: dict[str, bool]
+) -> None:
+    async with a_process_house() as house:
+        await house.start(waiting_sandboxes="1")
+        session = (await house.turn(HELLO))[0]["sessionId"]
+        await house.a_container()
+        async with house.client() as client:
+            answer = await client.request(method, f"/api/chat/session/{session}{path}", json=body)
+        assert answer.json()["archived"]
+        await house.nothing_left()
+        assert await house.turn(HELLO, sessionId=session)  # nor is one made for what stays away
+        await house.nothing_left()
 
 
 async def test_the_audit_log_tells_what_waited_which_turn_took_it_and_why_others_went() -> None:

@@ -150,6 +150,9 @@ class PlayedByTheTest:
             )
         )
 
+    async def put_away(self, session_id: SessionId) -> None:
+        await self._sessions.archive_session(session_id)
+
     async def delete(self, session_id: SessionId, *, with_transcript: bool) -> bool:
         await self._sessions.delete_session(session_id)
         return with_transcript
