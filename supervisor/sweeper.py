@@ -119,16 +119,19 @@ class Sweeper:
 
     async def counts(self) -> Leftovers:
         """What of ours exists now."""
-        living = self._living()
+        living, waiting = self._living(), self._waiting()
         try:
             containers = await self._engine.list_ours(self._instance)
         except TurnFailed:
             containers = ()
-        live = sum(each.labels.get(LABEL_TURN) in living for each in containers)
+        marks = [each.labels.get(LABEL_TURN) for each in containers]
+        waits = sum(mark in waiting for mark in marks)
+        live = sum(mark in living for mark in marks) - waits
         folders = list(self._turns.iterdir()) if self._turns.is_dir() else []
         return Leftovers(
             containers_live=live,
-            containers_left=len(containers) - live,
+            containers_waiting=waits,
+            containers_left=len(containers) - live - waits,
             turn_folders=len(folders),
             sockets=sum((each / "run" / "model.sock").exists() for each in folders),
             processes=await asyncio.to_thread(count_marked, self._instance),

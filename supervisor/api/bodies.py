@@ -257,9 +257,13 @@ class CheckView(View):
 
 
 class LeftoversView(View):
-    """What of ours exists right now, in use by a turn (`live`) or not (`left`)."""
+    """What of ours exists right now, in use by a turn (`live`) or not (`left`).
+
+    `containersWaiting` are ready for their sessions' next messages and in use by no turn yet.
+    """
 
     containers_live: int
+    containers_waiting: int
     containers_left: int
     turn_folders: int
     sockets: int

@@ -10,6 +10,7 @@ from typing import Any, Final
 from supervisor import money
 from supervisor.cli.moments import line_moment
 from supervisor.cli.neutral import one_line
+from supervisor.cli.render import waited
 
 _LONGEST: Final = 200
 _ENVELOPE: Final = frozenset({"seq", "turn_id", "ts", "session_id", "type", "sessionId"})
@@ -57,7 +58,7 @@ def _session(event: Data) -> str:
 
 def _isolation(event: Data) -> str:
     if event["accepted"]:
-        return f"{event['cage']}: measured and accepted"
+        return f"{event['cage']}: measured and accepted{waited(event.get('receipt') or {})}"
     return f"{event['cage']}: refused: {'; '.join(event['shortfalls'])}"
 
 

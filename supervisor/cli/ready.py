@@ -45,9 +45,10 @@ def _tell(found: dict[str, Any]) -> None:
     for each in found["checks"]:
         show(screen, Check(each["name"], each["ok"], each["detail"], each["remedy"]))
     counts = found["counts"]
-    left = counts["containersLeft"]
+    waiting, left = counts["containersWaiting"], counts["containersLeft"]
     screen.print(
         f"{counts['containersLive']} sandboxes in use"
+        + (f", {waiting} waiting for a message" if waiting else "")
         + (f", {left} left over" if left else "")
         + f" · {counts['turnFolders']} folders of turns · {counts['processes']} processes",
         soft_wrap=True,

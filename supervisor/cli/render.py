@@ -115,8 +115,10 @@ class Screen:
         if data["cage"] == "none":
             self.line("isolation: none at this level", "dim")
         elif data["accepted"]:
-            network = _NETWORK.get(str(data.get("receipt", {}).get("network")), "")
-            self.line(f"isolation: {data['cage']}, measured and accepted{network}", "dim")
+            receipt = data.get("receipt", {})
+            network = _NETWORK.get(str(receipt.get("network")), "")
+            told = f"isolation: {data['cage']}, measured and accepted{network}{waited(receipt)}"
+            self.line(told, "dim")
         else:
             self.line(f"isolation refused: {'; '.join(data['shortfalls'])}", "red")
 
@@ -205,6 +207,14 @@ class Screen:
             self.line(f"  where: {where}", "red")
         if remedy:
             self.line(f"  what to do: {at_a_terminal(remedy)}", "red")
+
+
+def waited(receipt: Mapping[str, Any]) -> str:
+    """That a sandbox was made ahead of its message, and how long before; empty if it wasn't."""
+    seconds = receipt.get("waitedSeconds")
+    if not isinstance(seconds, int | float):
+        return ""
+    return f"; made ahead, it waited {seconds:.0f} s for this message"
 
 
 def _beyond(resolved: Mapping[str, Any]) -> str:

@@ -31,9 +31,13 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Leftovers:
-    """What of ours exists at this moment, in use by a turn (`live`) or not (`left`)."""
+    """What of ours exists at this moment, in use by a turn (`live`) or not (`left`).
+
+    `containers_waiting` are ready for a message and in use by no turn yet.
+    """
 
     containers_live: int = 0
+    containers_waiting: int = 0
     containers_left: int = 0
     turn_folders: int = 0
     sockets: int = 0

@@ -116,7 +116,9 @@ class Metrics:
         )
         self.running = Gauge("trustfloor_turns_running", "Turns that run now.", registry=registry)
         self.containers = Gauge(
-            "trustfloor_containers_active", "Containers that turns use now.", registry=registry
+            "trustfloor_containers_active",
+            "Containers that turns use now, or that wait for one.",
+            registry=registry,
         )
         self.streams = Gauge(
             "trustfloor_streams_open", "Event streams that clients read now.", registry=registry

@@ -59,7 +59,9 @@ async def test_what_is_wrong_in_the_running_supervisor_is_told_and_gives_a_statu
 
     async def lacking() -> Readiness:
         hook = Check("webhook", ok=False, detail="\x1b[2Jh: HTTP 500", remedy="look at it")
-        return Readiness((hook,), Leftovers(containers_live=2, containers_left=1))
+        return Readiness(
+            (hook,), Leftovers(containers_live=2, containers_waiting=3, containers_left=1)
+        )
 
     world.inner.state.parts = replace(world.parts, readiness=lacking)
     ran = await world.command("ready")
@@ -67,7 +69,7 @@ async def test_what_is_wrong_in_the_running_supervisor_is_told_and_gives_a_statu
     assert "\x1b" not in ran.out.decode()
     assert "problem " in ran.out.decode()
     assert "what to do: look at it" in ran.out.decode()
-    assert "2 sandboxes in use, 1 left over" in ran.out.decode()
+    assert "2 sandboxes in use, 3 waiting for a message, 1 left over" in ran.out.decode()
 
     async def no_disk() -> Readiness:
         return Readiness((Check("disk", ok=False, detail="full", remedy="free it", needed=True),))

@@ -49,7 +49,7 @@ async def nothing_is_left(house: House) -> None:
             await asyncio.sleep(0.01)
         while views(house) or any(house.turns.iterdir()) or count_marked(instance):
             await asyncio.sleep(0.01)
-    assert (await house.parts.readiness()).counts == Leftovers(0, 0, 0, 0, 0)
+    assert (await house.parts.readiness()).counts == Leftovers()
     assert list(house.parts.settings.runtime_dir.rglob("model.sock")) == []
     assert [each.name for each in Path("/tmp").glob(f"*{instance[:12]}*")] == []
 

@@ -111,6 +111,19 @@ async def test_one_whose_folder_was_cleared_away_is_not_used(
         assert taken
 
 
+async def test_what_waits_is_told_apart_from_what_is_in_use() -> None:
+    async with a_house(waiting_sandboxes=1) as house:
+        slow = prompt(step("word " * 20, chunks=20, chunk_delay_s=2.0))
+        await house.send(HELLO)
+        await the_waiting_one(house)
+        running = await house.send(slow, until=lambda event: event["type"] == "text")
+        counts = (await house.parts.readiness()).counts
+        told = (counts.containers_live, counts.containers_waiting, counts.containers_left)
+        assert told == (1, 1, 0)
+        await house.parts.conversations.abort(running.session_id, "enough")
+        await running.go_on()
+
+
 PUTTING_AWAY = {
     "by its own route": ("POST", "/archive", {}),
     "by a change": ("PATCH", "", {"archived": True}),

@@ -21,7 +21,7 @@ export function receipt(event) {
   const words = CAGES[event.cage] ?? visible(event.cage);
   const summary = [
     event.cage === "none" ? chip("not isolated", "wait") : event.accepted ? chip("measured, accepted", "good") : chip("too weak", "bad"),
-    ` Isolation: ${words}`,
+    ` Isolation: ${words}${typeof event.receipt.waitedSeconds === "number" ? ", which had waited for this message" : ""}`,
   ];
   return folded(summary, () => h("div", { class: "card stack" },
     h("p", {}, "Level ", trustBadge(event.level)),

@@ -167,9 +167,12 @@ def test_a_scripted_model_is_named_as_one_whatever_name_it_goes_by() -> None:
         ({"network": "none"}, "isolation: bubblewrap, measured and accepted; no network\n"),
         ({"network": "the host's"}, "measured and accepted; the machine's network\n"),
         ({}, "isolation: bubblewrap, measured and accepted\n"),
+        ({"waitedSeconds": 12.6}, "accepted; made ahead, it waited 13 s for this message\n"),
     ],
 )
-def test_what_the_cage_has_of_the_network_is_told(receipt: dict[str, str], words: str) -> None:
+def test_what_the_cage_has_of_the_network_and_whether_it_waited_is_told(
+    receipt: dict[str, object], words: str
+) -> None:
     data = {"cage": "bubblewrap", "accepted": True, "shortfalls": [], "receipt": receipt}
     assert shown(Heard(1, "isolation", data)).endswith(words)
 

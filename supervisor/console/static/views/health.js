@@ -40,7 +40,7 @@ export async function show({ place, signal, title }) {
         ["What was found", (each) => [visible(each.detail), each.remedy ? h("p", { class: "muted" }, "What helps: ", visible(each.remedy)) : null]],
       ], ready.checks),
       h("h2", {}, "What exists now"),
-      facts([["Containers", `${ready.counts.containersLive} in use, ${ready.counts.containersLeft} left over`], ["Folders of turns", String(ready.counts.turnFolders)], ["Sockets", String(ready.counts.sockets)], ["Processes", String(ready.counts.processes)]]),
+      facts([["Containers", `${ready.counts.containersLive} in use, ${ready.counts.containersWaiting} waiting for a message, ${ready.counts.containersLeft} left over`], ["Folders of turns", String(ready.counts.turnFolders)], ["Sockets", String(ready.counts.sockets)], ["Processes", String(ready.counts.processes)]]),
       stats === null ? null : numbers(stats));
   }
   fill(place, h("h1", {}, "Health"), body);
