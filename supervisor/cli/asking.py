@@ -17,7 +17,14 @@ NOBODY_HERE = "nobody was there to be asked"
 DENIES_ALL = "the client denies whatever needs permission (--approve deny)"
 """Why an agent is refused without anybody being asked. Neither blames a person who wasn't there."""
 
+LEFT_OPEN = "left open: answer it with trustfloor approvals, or in the console"
+
+_DECLINED = (
+    "the question is declined here; to answer such a one, use a terminal or --approve ask, or leave"
+    " it to others with --approve wait"
+)
 _INPUT_ENDED = "the input ended before somebody answered"
+_ANSWERS = frozenset({"granted", "denied"})
 _OWN_WORDS = "other"
 _INVALID = 422
 
@@ -33,8 +40,9 @@ class InputEnded(Exception):
 class Asker:
     """Answers requests, one after another, by what the person types; without one it refuses.
 
-    `keyboard` is None where nobody is to be asked, and `why` is what the agent is told then. Where
-    the input ends, what is asked is refused, or, with `leaves`, InputEnded is raised.
+    `keyboard` is None where nobody is to be asked, and `why` is what the agent is told then; None:
+    it is told nothing, and what is asked is shown and left to others. Where the input ends, what is
+    asked is refused, or, with `leaves`, InputEnded is raised.
     """
 
     def __init__(
@@ -42,7 +50,7 @@ class Asker:
         client: Client,
         screen: Screen,
         keyboard: Keyboard | None,
-        why: str = NOBODY_HERE,
+        why: str | None = NOBODY_HERE,
         *,
         leaves: bool = False,
     ) -> None:
@@ -52,12 +60,23 @@ class Asker:
         self._keyboard = keyboard
         self._why = why
         self._turn = asyncio.Lock()
+        self._answered: set[str] = set()
+        self.missed = 0
+        """How many were refused here because nobody answered."""
+
+    def is_elsewhere(self, resolved: Mapping[str, Any]) -> bool:
+        """Whether this is the answer to a request that somebody else has given, not we here."""
+        is_answer = resolved["decision"] in _ANSWERS and not resolved.get("coveredBy")
+        return is_answer and resolved["id"] not in self._answered
 
     async def permission(self, heard: Heard, introduce: Callable[[], None] = _silent) -> None:
         """Have a permission request answered; it is introduced when its turn has come."""
         async with self._turn:
             introduce()
             self._screen.show(heard)
+            if self._keyboard is None and self._why is None:
+                self._screen.line(LEFT_OPEN, "yellow")
+                return
             while True:
                 verdict, body = await self._decide(heard.data)
                 if await self._send_verdict(heard.data, verdict, body):
@@ -68,15 +87,20 @@ class Asker:
         async with self._turn:
             introduce()
             self._screen.show(heard)
+            if self._keyboard is None and self._why is None:
+                self._tell_questions(heard.data)
+                self._screen.line(LEFT_OPEN, "yellow")
+                return
             if self._keyboard is None:
-                self._tell_how_to_answer(heard.data)
-                await self._decline(heard.data, self._why)
+                self._tell_questions(heard.data)
+                self._screen.line(_DECLINED, "yellow")
+                await self._decline(heard.data, self._why or NOBODY_HERE)
                 return
             self._keyboard.forget()
             while not await self._answer(self._keyboard, heard.data):
                 pass
 
-    def _tell_how_to_answer(self, request: Mapping[str, Any]) -> None:
+    def _tell_questions(self, request: Mapping[str, Any]) -> None:
         for question in request["questions"]:
             labels = [str(option.get("label")) for option in question.get("options", ())]
             self._screen.line(
@@ -84,16 +108,12 @@ class Asker:
                 + one_line(question["question"] + (f" ({' / '.join(labels)})" if labels else "")),
                 "bold yellow",
             )
-        self._screen.line(
-            "the question is declined here; to answer such a one, use a terminal or --approve ask",
-            "yellow",
-        )
 
     async def _decide(self, request: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """`grant` or `deny`, and what is said with it."""
         keyboard = self._keyboard
         if keyboard is None:
-            return "deny", {"message": self._why}
+            return "deny", {"message": self._why or NOBODY_HERE}
         suggested = request.get("suggestedGrants") or []
         self._offer(suggested)
         keyboard.forget()
@@ -152,14 +172,27 @@ class Asker:
     ) -> bool:
         """Whether that was all; False: it was refused, and may be tried otherwise."""
         shown = {"contentHash": request["contentHash"]}
-        try:
-            await self._client.post(
-                f"/api/permissions/{request['id']}/{verdict}", {**shown, **body}
-            )
-        except Refused as refusal:
-            self._screen.failure(refusal.message, refusal.where, refusal.remedy)
+        path = f"/api/permissions/{request['id']}/{verdict}"
+        refusal = await self._said(request["id"], path, {**shown, **body})
+        if refusal is not None:
             return self._keyboard is None or refusal.problem.get("status") != _INVALID
+        self._count(body.get("message"))
         return True
+
+    async def _said(self, name: str, path: str, body: Mapping[str, Any]) -> Refused | None:
+        """Send an answer; why it was refused, which is shown, if it was."""
+        self._answered.add(name)  # before it is sent: its outcome may be heard of sooner
+        try:
+            await self._client.post(path, body)
+        except Refused as refusal:
+            self._answered.discard(name)
+            self._screen.failure(refusal.message, refusal.where, refusal.remedy)
+            return refusal
+        return None
+
+    def _count(self, message: object) -> None:
+        if message in (NOBODY_HERE, _INPUT_ENDED):
+            self.missed += 1
 
     async def _answer(self, keyboard: Keyboard, request: Mapping[str, Any]) -> bool:
         answers: dict[str, Reply | list[Reply]] = {}
@@ -170,21 +203,15 @@ class Asker:
                 await self._decline(request, _INPUT_ENDED)
                 return True
             answers[str(question["question"])] = said
-        try:
-            await self._client.post(
-                f"/api/questions/{request['requestId']}/answer", {"answers": answers}
-            )
-        except Refused as refusal:
-            self._screen.failure(refusal.message, refusal.where, refusal.remedy)
-            return refusal.problem.get("status") != _INVALID  # else it is worth another try
-        return True
+        name = request["requestId"]
+        refusal = await self._said(name, f"/api/questions/{name}/answer", {"answers": answers})
+        # One that doesn't fit is worth another try.
+        return refusal is None or refusal.problem.get("status") != _INVALID
 
     async def _decline(self, request: Mapping[str, Any], message: str) -> None:
-        path = f"/api/questions/{request['requestId']}/decline"
-        try:
-            await self._client.post(path, {"message": message})
-        except Refused as refusal:
-            self._screen.failure(refusal.message, refusal.where, refusal.remedy)
+        name = request["requestId"]
+        if await self._said(name, f"/api/questions/{name}/decline", {"message": message}) is None:
+            self._count(message)
 
     async def _one(
         self, keyboard: Keyboard, question: Mapping[str, Any], shown: Mapping[str, Any]

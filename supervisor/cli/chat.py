@@ -4,11 +4,10 @@ import asyncio
 import base64
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -16,15 +15,16 @@ from supervisor.cli.answered import DataDir, connected
 from supervisor.cli.asking import DENIES_ALL, NOBODY_HERE, Asker
 from supervisor.cli.chat_help import ENDS, HELP, HELPS
 from supervisor.cli.choices import choice
-from supervisor.cli.client import Client, Heard, Turn
 from supervisor.cli.ctrl_c import CtrlC
 from supervisor.cli.keyboard import Keyboard
 from supervisor.cli.render import Screen
 from supervisor.cli.session_ids import whole_id
+from supervisor.cli.turn_watch import TurnWatch
 from supervisor.errors import TrustfloorError
 from supervisor.trust.levels import TrustLevel
 
 _LEFT = 130  # what a shell reports for a command that Ctrl-C ended
+_NOBODY_ASKED = 3
 
 
 class Approve(StrEnum):
@@ -32,6 +32,11 @@ class Approve(StrEnum):
 
     ASK = "ask"
     DENY = "deny"
+    WAIT = "wait"
+
+
+_WHY: Final = {Approve.DENY: DENIES_ALL, Approve.WAIT: None}
+"""What an agent is told where nobody is asked here; None: it waits for others' answers."""
 
 
 def chat(  # noqa: PLR0913 - each is an option of the command
@@ -56,7 +61,11 @@ def chat(  # noqa: PLR0913 - each is an option of the command
     ] = None,
     approve: Annotated[
         Approve | None,
-        choice(Approve, help="Ask about permissions, or deny all; asks if this is a terminal."),
+        choice(
+            Approve,
+            help="Ask about permissions, deny all, or wait for answers from elsewhere; asks if this"
+            " is a terminal.",
+        ),
     ] = None,
     attach: Annotated[
         list[Path] | None,
@@ -71,8 +80,9 @@ def chat(  # noqa: PLR0913 - each is an option of the command
 ) -> None:
     """Talk to an agent of the running supervisor.
 
-    Exit status 0 only if the (last) turn ended well. Ctrl-C aborts the turn; twice, it leaves it
-    to itself; either way the status is 130.
+    Exit status 0 only if the (last) turn ended well; 3 if it did, but calls of it were refused
+    because nobody was there to be asked. Ctrl-C aborts the turn; twice, it leaves it to itself;
+    either way the status is 130.
     """
     with CtrlC() as ctrl_c:
         status = _chat(
@@ -107,7 +117,7 @@ def _chat(  # noqa: PLR0913 - what the command was given
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
     asks = approve is Approve.ASK or (approve is None and interactive)
     keyboard = Keyboard(sys.stdin.fileno()) if asks else None
-    why = DENIES_ALL if approve is Approve.DENY else NOBODY_HERE
+    why = NOBODY_HERE if approve is None else _WHY.get(approve, NOBODY_HERE)
     asking = _Asking(screen, keyboard, why)
     files = [_attachment(each) for each in attach]
     terms = {**terms, "attachments": files or None}
@@ -161,7 +171,7 @@ class _Asking:
 
     screen: Screen
     keyboard: Keyboard | None
-    why: str
+    why: str | None
 
 
 class _Conversation:
@@ -202,88 +212,23 @@ class _Conversation:
                 self._session = body["sessionId"] = await whole_id(client, self._session)
             turn = client.turn(body)
             asker = Asker(client, self._screen, self._asking.keyboard, self._asking.why)
-            watch = _Watch(client, turn, self._screen, asker)
+            watch = TurnWatch(client, turn, self._screen, asker)
             last = await watch.run(self._ctrl_c)
         if turn.session_id is not None:
             self._session, self._terms = turn.session_id, {}
         if last is None or watch.was_interrupted:
             return _LEFT
+        if last == "done" and asker.missed:
+            self._tell_how_to_allow(asker.missed)
+            return _NOBODY_ASKED
         return 0 if last == "done" else 1
 
-
-class _Watch:
-    """One turn in front of a person: its events, their answers, their Ctrl-C."""
-
-    def __init__(self, client: Client, turn: Turn, screen: Screen, asker: Asker) -> None:
-        self._client = client
-        self._turn = turn
-        self._screen = screen
-        self._asker = asker
-        self._open: dict[str, asyncio.Task[None]] = {}
-        self._interrupts: asyncio.Queue[None] = asyncio.Queue()
-        self.was_interrupted = False
-
-    async def run(self, ctrl_c: CtrlC) -> str | None:
-        """The type of the event that ended the turn; None if the person left before."""
-        loop = asyncio.get_running_loop()
-        try:
-            with ctrl_c.acting(lambda: loop.call_soon_threadsafe(self._interrupt)):
-                async with asyncio.TaskGroup() as group:
-                    hearing = group.create_task(self._hear(group))
-                    stopping = group.create_task(self._stop_when_told())
-                    await asyncio.wait({hearing, stopping}, return_when=asyncio.FIRST_COMPLETED)
-                    for task in (hearing, stopping, *self._open.values()):
-                        task.cancel()
-        except BaseExceptionGroup as failures:
-            raise _first(failures) from None
-        return None if hearing.cancelled() else hearing.result()
-
-    def _interrupt(self) -> None:
-        self.was_interrupted = True
-        self._interrupts.put_nowait(None)
-
-    async def _hear(self, group: asyncio.TaskGroup) -> str | None:
-        last = None
-        async with aclosing(self._turn.events()) as stream:
-            async for heard in stream:
-                last = heard.type
-                self._take(heard, group)
-        return last
-
-    def _take(self, heard: Heard, group: asyncio.TaskGroup) -> None:
-        if heard.type == "permission_request":
-            self._open[heard.data["id"]] = group.create_task(self._asker.permission(heard))
-        elif heard.type == "user_question":
-            self._open[heard.data["requestId"]] = group.create_task(self._asker.question(heard))
-        else:
-            if heard.type == "permission_resolved":
-                self._withdraw(heard.data["id"])
-            self._screen.show(heard)
-
-    def _withdraw(self, request_id: str) -> None:
-        """Somebody else answered, or nobody in time: what is asked here is asked no more."""
-        asking = self._open.pop(request_id, None)
-        if asking is not None:
-            asking.cancel()
-
-    async def _stop_when_told(self) -> None:
-        await self._interrupts.get()
-        if self._turn.session_id is None:
-            return
-        self._screen.line("aborting the turn; Ctrl-C again leaves it to itself", "yellow")
-        async with asyncio.TaskGroup() as group:
-            aborting = group.create_task(self._abort())
-            await self._interrupts.get()
-            aborting.cancel()
-        self._screen.line(f"left; the session is {self._turn.session_id}", "yellow")
-
-    async def _abort(self) -> None:
-        try:
-            await self._client.abort(str(self._turn.session_id), "aborted by Ctrl-C")
-        except TrustfloorError as error:
-            self._screen.problem(error)
-
-
-def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:
-    failure = failures.exceptions[0]
-    return _first(failure) if isinstance(failure, BaseExceptionGroup) else failure
+    def _tell_how_to_allow(self, missed: int) -> None:
+        what = "1 request was" if missed == 1 else f"{missed} requests were"
+        self._screen.line(f"{what} refused: nobody was there to be asked", "yellow")
+        self._screen.line(
+            "  what to do: answer at a terminal, with: trustfloor chat --session"
+            f" {self._session}; or from elsewhere (trustfloor approvals, the console), while this"
+            " command runs with --approve wait; or allow such calls by a rule of your policy",
+            "yellow",
+        )

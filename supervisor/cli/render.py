@@ -153,13 +153,18 @@ class Screen:
             self.line(f"  {one_line(each)}", "dim")
 
     def _permission_resolved(self, data: Mapping[str, Any]) -> None:
+        self.resolved(data)
+
+    def resolved(self, data: Mapping[str, Any], *, elsewhere: bool = False) -> None:
+        """How a request ended; `elsewhere`: by an answer that wasn't given here."""
         decision = data["decision"]
-        if decision in _TOLD_BY_THE_DENIAL:
+        if decision in _TOLD_BY_THE_DENIAL and not elsewhere:
             return
         is_question = data.get("id") in self._questions
         words = {"granted": "answered" if is_question else "granted", "void": "no longer open"}
         kind = "question" if is_question else "permission"
-        self.line(f"{kind}: {words.get(decision, decision)}{_beyond(data)}", "yellow")
+        who = f" elsewhere, by {one_line(str(data.get('by') or 'someone'))}" if elsewhere else ""
+        self.line(f"{kind}: {words.get(decision, decision)}{who}{_beyond(data)}", "yellow")
 
     def _user_question(self, data: Mapping[str, Any]) -> None:
         self._questions.add(data["requestId"])  # the questions themselves are shown one by one

@@ -107,7 +107,8 @@ class Vigil:
     def _withdraw(self, heard: Heard) -> None:
         """Answered here or by others, or its time is over."""
         self._stop(str(heard.data["id"]))
-        self._screen.show(heard)
+        elsewhere = self._asker is not None and self._asker.is_elsewhere(heard.data)
+        self._screen.resolved(heard.data, elsewhere=elsewhere)
 
     def _stop(self, name: str) -> None:
         task = self._known.pop(name, None)

@@ -198,10 +198,11 @@ async def test_the_message_can_come_from_a_pipe(world: ApiWorld) -> None:
 
 class TestApprovals:
     @pytest.mark.parametrize(
-        ("arguments", "why"), [((), NOBODY_HERE), (("--approve", "deny"), DENIES_ALL)]
+        ("arguments", "why", "status"),
+        [((), NOBODY_HERE, 3), (("--approve", "deny"), DENIES_ALL, 0)],
     )
     async def test_without_a_terminal_they_are_denied_and_it_says_so_once(
-        self, world: ApiWorld, arguments: tuple[str, ...], why: str
+        self, world: ApiWorld, arguments: tuple[str, ...], why: str, status: int
     ) -> None:
         async with chat(world, "hello", *arguments) as cli:
             session = await the_turn(world)
@@ -209,11 +210,46 @@ class TestApprovals:
             assert (answer.decision, answer.message) == ("denied", why)
             await denied(world, session, f"permission was refused: {why}")
             await world.turns.say(session, done(session))
+            assert await cli.end() == status
+        turn, _, after = cli.seen.partition("done ·")
+        assert "rm notes.md" in turn
+        assert turn.count(why) == 1
+        assert turn.count("denied") == 1
+        assert "a person" not in turn
+        assert "elsewhere" not in turn
+        assert ("1 request was refused" in after) == (status == 3)
+        assert (f"chat --session {session}" in after) == (status == 3)
+
+    async def test_a_turn_that_failed_after_a_denial_for_want_of_a_person_is_status_1(
+        self, world: ApiWorld
+    ) -> None:
+        async with chat(world, "hello") as cli:
+            session = await the_turn(world)
+            await ask(world, session)
+            await world.turns.say(session, failed(session, "engine_unreachable"))
+            assert await cli.end() == 1
+
+    async def test_left_to_others_they_are_answered_from_elsewhere_and_it_is_told_by_whom(
+        self, world: ApiWorld
+    ) -> None:
+        async with chat(world, "hello", "--approve", "wait") as cli, asyncio.TaskGroup() as group:
+            session = await the_turn(world)
+            asking = group.create_task(ask(world, session))
+            await cli.until("trustfloor approvals")
+            assert not asking.done()
+            (request,) = world.parts.approvals.pending()
+            await world.parts.approvals.answer(request.id, "granted", by="phone")
+            assert (await asking).decision == "granted"
+            await cli.until("permission: granted elsewhere, by phone")
+            colour: dict[str, object] = {"question": "Colour?", "options": COLOURS}
+            putting = group.create_task(put_questions(world, session, colour))
+            await cli.until("? Colour? (red / blue)")
+            (question,) = world.parts.questions.pending()
+            await world.parts.questions.answer(question.request_id, {"Colour?": "red"}, by="phone")
+            assert (await putting).answers == {"Colour?": "red"}
+            await cli.until("question: answered elsewhere, by phone")
+            await world.turns.say(session, done(session))
             assert await cli.end() == 0
-        assert "rm notes.md" in cli.seen
-        assert cli.seen.count(why) == 1
-        assert cli.seen.count("denied") == 1
-        assert "a person" not in cli.seen
 
     async def test_asked_for_by_option_they_are_granted_by_a_line(self, world: ApiWorld) -> None:
         async with chat(world, "hello", "--approve", "ask") as cli, asyncio.TaskGroup() as group:
@@ -225,6 +261,8 @@ class TestApprovals:
             assert (await asking).decision == "granted"
             await world.turns.say(session, done(session))
             assert await cli.end() == 0
+        assert "permission: granted" in cli.seen
+        assert "elsewhere" not in cli.seen
 
     async def test_a_question_mark_is_no_answer(self, world: ApiWorld) -> None:
         async with chat(world, "hello", "--approve", "ask") as cli, asyncio.TaskGroup() as group:
@@ -267,7 +305,7 @@ class TestApprovals:
                 "the input ended before somebody answered",
             )
             await world.turns.say(session, done(session))
-            assert await cli.end() == 0
+            assert await cli.end() == 3
 
     async def test_one_that_somebody_else_answers_is_asked_no_more(self, world: ApiWorld) -> None:
         async with chat(world, "hello", "--approve", "ask") as cli, asyncio.TaskGroup() as group:
@@ -277,6 +315,7 @@ class TestApprovals:
             (request,) = world.parts.approvals.pending()
             await world.parts.approvals.answer(request.id, "denied")
             assert (await asking).decision == "denied"
+            await cli.until("\npermission: denied elsewhere, by someone")
             await denied(world, session, "permission was refused")
             await cli.until("\n✗ Bash was denied: permission was refused")
             await world.turns.say(session, done(session))
@@ -341,10 +380,11 @@ class TestQuestions:
             assert await cli.end() == 0
 
     @pytest.mark.parametrize(
-        ("arguments", "why"), [((), NOBODY_HERE), (("--approve", "deny"), DENIES_ALL)]
+        ("arguments", "why", "status"),
+        [((), NOBODY_HERE, 3), (("--approve", "deny"), DENIES_ALL, 0)],
     )
     async def test_without_a_terminal_are_declined_at_once_and_it_says_how_to_answer(
-        self, world: ApiWorld, arguments: tuple[str, ...], why: str
+        self, world: ApiWorld, arguments: tuple[str, ...], why: str, status: int
     ) -> None:
         async with chat(world, "hello", *arguments) as cli:
             session = await the_turn(world)
@@ -355,11 +395,11 @@ class TestQuestions:
             assert replies.reason == f"not answered: {why}"
             await denied(world, session, replies.reason, "not-answered")
             await world.turns.say(session, done(session))
-            assert await cli.end() == 0
+            assert await cli.end() == status
         assert "? Colour? (red / blue)" in cli.seen
         assert "to answer such a one, use a terminal or --approve ask" in cli.seen
         assert "/api/" not in cli.seen
-        assert cli.seen.count(why) == 1
+        assert cli.seen.partition("done ·")[0].count(why) == 1
 
     async def test_the_end_of_input_declines(self, world: ApiWorld) -> None:
         async with chat(world, "hello", "--approve", "ask") as cli:
@@ -371,7 +411,7 @@ class TestQuestions:
             )
             assert "the input ended" in replies.reason
             await world.turns.say(session, done(session))
-            assert await cli.end() == 0
+            assert await cli.end() == 3
 
     async def test_one_whose_turn_ends_is_no_longer_open(self, world: ApiWorld) -> None:
         async with chat(world, "hello", "--approve", "ask") as cli, asyncio.TaskGroup() as group:
