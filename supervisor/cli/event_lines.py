@@ -102,12 +102,17 @@ def _done(event: Data) -> str:
     parts = [
         _quoted(event["response"]),
         f"{event['durationMs'] / 1000:.1f} s",
-        str(event.get("model") or ""),
+        _model(event),
         f"{spent['inputTokens']} + {spent['outputTokens']} tokens",
         money.told(spent["costUsd"]) if spent["costUsd"] else "",
         f"{len(denied)} denied" if (denied := event.get("permissionDenials")) else "",
     ]
     return ", ".join(filter(None, parts))
+
+
+def _model(event: Data) -> str:
+    model = str(event.get("model") or "")
+    return f"scripted model (as {model})" if event.get("scripted") else model
 
 
 def _error(event: Data) -> str:

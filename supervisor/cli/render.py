@@ -189,7 +189,7 @@ class Screen:
         spent = data.get("spending") or {}
         tokens = f"{spent.get('inputTokens', 0)} + {spent.get('outputTokens', 0)} tokens"
         model = data.get("model") or "no model"
-        if self._is_scripted:
+        if self._is_scripted or data.get("scripted"):
             model = f"scripted model (as {model})"
         self.line(f"done · {model} · {tokens}", "dim")
 

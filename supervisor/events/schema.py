@@ -337,7 +337,10 @@ class Spending(Event):
 
 
 class DoneEvent(Event):
-    """The turn ended well, and everything it started is gone."""
+    """The turn ended well, and everything it started is gone.
+
+    `scripted`: a script answered in place of the model that is named, and nothing was paid.
+    """
 
     TERMINAL: ClassVar[bool] = True
 
@@ -353,6 +356,7 @@ class DoneEvent(Event):
     permission_denials: tuple[PermissionDeniedEvent, ...] = ()
     session_resume: SessionResume
     spending: Spending = Spending()
+    scripted: bool = False
 
 
 class AbortedEvent(Event):

@@ -50,6 +50,7 @@ def last_words(  # noqa: PLR0913  (all that an ending tells)
                     permission_denials=denials,
                     session_resume=plan.resume,
                     spending=heard.spending,
+                    scripted=plan.scripted,
                 ),
                 "done",
             )

@@ -185,6 +185,7 @@ export class Turns {
   on_done(data) {
     const denials = data.permissionDenials.length;
     this.#close(h("footer", { class: "ending" }, chip("done", "good"), h("span", {}, `${(data.durationMs / 1000).toFixed(1)} s`),
+      data.scripted ? chip("scripted model", "wait") : null,
       data.toolCalls > 0 ? h("span", {}, `${data.toolCalls} ${data.toolCalls === 1 ? "call" : "calls"}`) : null,
       denials > 0 ? h("span", {}, `${denials} denied`) : null, h("span", {}, cost(data.spending))), "The answer is complete");
   }

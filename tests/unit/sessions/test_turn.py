@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -106,6 +106,7 @@ class Play:
     heard: Heard = field(default_factory=Heard)
     said: list[Event] = field(default_factory=list)
     seconds: float = 60.0
+    scripted: bool = False
 
     async def perform(self) -> object:
         async def say(event: Event) -> None:
@@ -114,7 +115,7 @@ class Play:
 
         stage = Stage(self.runtime, NoGate(), say, self.stop, self.heard, self.seconds)
         async with asyncio.timeout(A_WHILE):
-            return await perform(planned(), stage)
+            return await perform(replace(planned(), scripted=self.scripted), stage)
 
     @property
     def types(self) -> list[str]:
@@ -137,6 +138,13 @@ async def test_a_run_is_opened_told_and_cleared_and_its_result_is_the_ending() -
     assert play.runtime.log == ["opened", "cleared"]
     assert play.heard.spending == SPENT
     assert play.heard.partial_response == "hi"
+
+
+async def test_what_a_script_answers_costs_nothing() -> None:
+    play = a_play(RunResult(text="hi"))
+    play.scripted = True
+    await play.perform()
+    assert play.heard.spending == SPENT.model_copy(update={"cost_usd": 0.0})
 
 
 async def test_a_stop_ends_it_with_its_reason_after_all_is_cleared() -> None:
