@@ -18,7 +18,7 @@ _ENVELOPE: Final = frozenset({"seq", "turn_id", "ts", "session_id", "type", "ses
 Data = Mapping[str, Any]
 
 
-def event_line(event: Data) -> str:
+def event_line(event: Data, *, with_session: bool = True) -> str:
     """One line, whatever the event holds; of a type that isn't known, its simple fields."""
     sentence = _SENTENCES.get(str(event["type"]))
     try:
@@ -26,7 +26,8 @@ def event_line(event: Data) -> str:
     except (KeyError, TypeError, ValueError, AttributeError):  # of another version
         told = _fields(event)
     when = line_moment(str(event.get("ts")))
-    return one_line(f"{when} {event.get('session_id')} {event['type']} {told}").rstrip()
+    whose = f"{event.get('session_id')} " if with_session else ""
+    return one_line(f"{when} {whose}{event['type']} {told}").rstrip()
 
 
 def _fields(event: Data) -> str:

@@ -48,7 +48,7 @@ def events(  # noqa: PLR0913 - each is an option of the command
             sys.stdout.write(orjson.dumps(event).decode() + "\n")
             sys.stdout.flush()
         else:
-            screen.line(event_line(event))
+            screen.line(event_line(event, with_session=session is None))
 
     async def tell(client: Client) -> None:
         one = await whole_id_if_any(client, session)

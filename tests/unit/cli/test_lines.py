@@ -64,6 +64,12 @@ def test_an_event_that_is_not_as_expected_is_told_all_the_same(type: str) -> Non
     assert "{" not in event(type, odd="x", nested={"a": 1})
 
 
+def test_of_one_session_alone_its_id_is_not_told_on_every_line() -> None:
+    one = {"type": "model", "model": "m", "seq": 1, **AT}
+    assert " s1 " in event_line(one)
+    assert event_line(one, with_session=False).endswith("Z model m")
+
+
 def test_no_event_makes_a_second_line_or_is_obeyed() -> None:
     told = event("warning", code="w", message="\x1b[2Ja\nb")
     assert "\n" not in told
