@@ -28,7 +28,12 @@ class Floors:
         return (
             Floor(FloorSource.SERVER, self._server),
             *(
-                Floor(FloorSource.WORKSPACE, row.floor, row.slug)
+                Floor(
+                    FloorSource.WORKSPACE,
+                    row.floor,
+                    row.slug,
+                    folder=None if row.slug == workspace else row.folder,
+                )
                 for row in rows
                 if row.slug == workspace or _works_in(row, working_directory)
             ),

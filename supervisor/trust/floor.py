@@ -18,12 +18,18 @@ class FloorSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """`source` (called `name`, if it has one) demands at least `level`."""
+    """`source` (called `name`, if it has one) demands at least `level`.
+
+    `folder`: it does so because the session works in this folder of its, and for nothing else.
+    """
 
     source: FloorSource
     level: TrustLevel
     name: str | None = None
+    folder: str | None = None
 
     def __str__(self) -> str:
         label = f"{self.source.value} {self.name!r}" if self.name else self.source.value
+        if self.folder:
+            label += f", to which the folder {self.folder!r} belongs,"
         return f"{label} demands at least {self.level.value}"

@@ -63,7 +63,7 @@ def _who_lowers(floor: Floor) -> str:
         case FloorSource.WORKSPACE:
             return (
                 "; whoever runs the supervisor can lower the workspace's floor:"
-                f" PUT /api/workspaces/{floor.name}"
+                f" PUT /api/workspaces/{floor.name} with the floor"
             )
         case _:
             return ""

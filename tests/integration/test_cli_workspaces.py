@@ -44,6 +44,6 @@ async def test_a_session_s_level_is_shown_and_changed_and_a_floor_is_named(
     assert changed.out.count(b"demands at least vault") == 1
     refused = await world.command("sessions", "trust", session, "full")
     assert refused.status == 1
-    assert "`trustfloor workspaces set default`" in refused.err
+    assert "`trustfloor workspaces set default --floor …`" in refused.err
     unknown = await world.command("sessions", "trust", str(new_session_id()))
     assert "`trustfloor sessions list`" in unknown.err

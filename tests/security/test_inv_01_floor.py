@@ -180,7 +180,8 @@ async def test_a_floor_on_a_folder_holds_for_the_turn_in_it_though_its_name_was_
     await house.parts.conversations.floors_changed()
     await turn.go_on()
     assert turn.end["type"] == "aborted"
-    assert "workspace 'folder' demands at least sandboxed" in turn.end["message"]
+    belongs = "workspace 'folder', to which the folder 'moved' belongs, demands at least sandboxed"
+    assert belongs in turn.end["message"]
 
 
 async def test_a_session_made_stricter_during_its_turn_aborts_it_and_says_why(
