@@ -11,11 +11,17 @@ E = TypeVar("E", bound=StrEnum)
 
 def choice(kind: type[E], **option: Any) -> Any:
     """A typer option that takes the members of an enumeration, whatever the case."""
+    return typer.Option(metavar=f"[{'|'.join(kind)}]", parser=_reader(kind), **option)
+
+
+def chosen_argument(kind: type[E], **argument: Any) -> Any:
+    """A typer argument that does."""
+    return typer.Argument(parser=_reader(kind), **argument)
+
+
+def _reader(kind: type[E]) -> Callable[[str], E]:
     words = [member.value for member in kind]
-    return typer.Option(metavar=f"[{'|'.join(words)}]", parser=_reader(kind, words), **option)
 
-
-def _reader(kind: type[E], words: list[str]) -> Callable[[str], E]:
     def read(said: str) -> E:
         try:
             return kind(said.strip().lower())

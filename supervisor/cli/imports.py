@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from supervisor.cli.answered import AsJson, DataDir, answered
+from supervisor.cli.choices import choice
 from supervisor.cli.json_out import write_json
 from supervisor.cli.render import Screen
 from supervisor.trust.levels import TrustLevel
@@ -29,7 +30,8 @@ def import_conversations(
     *,
     workspace: Annotated[str | None, typer.Option(help="The workspace of the sessions.")] = None,
     trust: Annotated[
-        TrustLevel | None, typer.Option(help="The level of the sessions; sandboxed if left out.")
+        TrustLevel | None,
+        choice(TrustLevel, help="The level of the sessions; sandboxed if left out."),
     ] = None,
     as_json: AsJson = False,
     data_dir: DataDir = None,

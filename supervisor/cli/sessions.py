@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import typer
 
 from supervisor.cli.answered import AsJson, DataDir, answered
+from supervisor.cli.choices import chosen_argument
 from supervisor.cli.client import Client
 from supervisor.cli.json_out import write_json
 from supervisor.cli.lazy import Whole
@@ -124,7 +125,9 @@ def trust(
     session: Id,
     level: Annotated[
         TrustLevel | None,
-        typer.Argument(metavar="[LEVEL]", help="What it is to run at from its next message on."),
+        chosen_argument(
+            TrustLevel, metavar="[LEVEL]", help="What it is to run at from its next message on."
+        ),
     ] = None,
     *,
     as_json: AsJson = False,
