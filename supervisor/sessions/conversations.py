@@ -68,6 +68,7 @@ class Conversations:
 
     async def __aenter__(self) -> Self:
         await self._stack.__aenter__()
+        await self._stack.enter_async_context(self._course.late)
         self._group = await self._stack.enter_async_context(asyncio.TaskGroup())
         self._stack.push_async_callback(self.end_all)
         await close_the_books_of_the_dead(self._stores.turns, self._log)
@@ -104,6 +105,7 @@ class Conversations:
         lane = await self._lanes.enter(session_id, turn_id, sent)
         try:
             self._require_open()
+            await self._course.late.settle(session_id)
             return await self._begin(request, message, lane)
         except BaseException:
             self._lanes.leave(lane)
@@ -182,6 +184,7 @@ class Conversations:
         session = await self._stores.sessions.get_session(session_id)
         lane = await self._lanes.enter(session_id, new_turn_id())  # nothing begins meanwhile
         try:
+            await self._course.late.settle(session_id)
             await self._house.void_grants(session_id, "the supervisor: the session was deleted")
             gone = {"what": "deleted", "transcript": with_transcript}
             await self._house.record("session", session_id, None, gone)

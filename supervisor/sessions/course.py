@@ -6,7 +6,7 @@ turn gets one ending and gives its lane back.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -17,6 +17,7 @@ from supervisor.errors import (
     ConfigurationError,
     HoneytokenTripped,
     SessionNotFound,
+    TrustfloorError,
     TurnFailed,
     TurnTimedOut,
 )
@@ -31,6 +32,7 @@ from supervisor.sessions.alarm import Alarm
 from supervisor.sessions.ending import LastWords, cut_off, failed, last_words
 from supervisor.sessions.house import GateTerms, House, Stores, TurnGate
 from supervisor.sessions.lane import Lane, Lanes
+from supervisor.sessions.late_endings import LateEndings, Write
 from supervisor.sessions.plan import TurnPlan
 from supervisor.sessions.timing import Timing
 from supervisor.sessions.turn import Ending, Heard, Stage, Stopped, perform
@@ -55,6 +57,8 @@ class Course:
         self._log = log
         self._lanes = lanes
         self._warned = warned
+        self.late = LateEndings()
+        """What of endings can't be stored yet; to be entered before a turn runs."""
 
     async def run(self, plan: TurnPlan, runtime: Runtime, lane: Lane) -> None:
         """Play the turn, book what it spent, say how it ended, give the lane back, sweep."""
@@ -151,24 +155,29 @@ class Course:
         `then` comes once it is stored, while nothing else can begin in the session.
         """
         # The terminal event first: a row that has ended without one would leave readers waiting.
+        last = (*unsaid, words.event)
+        ending = {"state": words.state, "error": words.error_code}
+        writes: list[Write] = [
+            partial(self._log.append_all, lane.session_id, lane.turn_id, last),
+            partial(self._house.record, "ending", lane.session_id, lane.turn_id, ending),
+            partial(self._stores.turns.end, lane.turn_id, words.state, words.error_code, used),
+        ]
         try:
             lane.is_ending = True
-            last = (*unsaid, words.event)
-            ending = {"state": words.state, "error": words.error_code}
-            for write in (
-                partial(self._log.append_all, lane.session_id, lane.turn_id, last),
-                partial(self._stores.turns.end, lane.turn_id, words.state, words.error_code, used),
-                partial(self._house.record, "ending", lane.session_id, lane.turn_id, ending),
-            ):
-                await self._written(write)
+            while writes:
+                await self._written(writes[0])
+                writes.pop(0)
             then()
+        except TrustfloorError as error:
+            logger.error("its ending can't be stored yet: %s", error.message)  # noqa: TRY400
+            self.late.keep(lane.session_id, writes)
         except Exception:
             # Whatever it is, it must not take other sessions' turns along.
             logger.exception("turn %s: its ending could not be stored", lane.turn_id)
         finally:
             self._lanes.leave(lane)
 
-    async def _written(self, write: Callable[[], Awaitable[object]]) -> None:
+    async def _written(self, write: Write) -> None:
         """Write, and once more with what room was held back, should the disk refuse."""
         try:
             await write()

@@ -18,6 +18,7 @@ from supervisor.cli.doctor import check_data_dir
 from supervisor.errors import ConfigurationError
 from supervisor.readiness import readiness
 from supervisor.runtimes.container.engine import RUNNER_IMAGE
+from supervisor.sessions.late_endings import LateEndings
 from supervisor.storage.reserve import RESERVE_BYTES
 from tests.worlds.house import House, Told, a_house, bash, is_a, prompt, step
 from tests.worlds.leftovers import nothing_left_of
@@ -96,6 +97,8 @@ async def house_on_a_small_disk(setting: str) -> AsyncIterator[tuple[House, Smal
         small_disk(Path(name) / "disk", 48) as disk,
     ):
         settings: dict[str, Any] = {setting: disk.folder / "own"}
+        if setting == "vault":
+            settings[setting].mkdir()
         async with a_house(Path(name), **settings) as house:
             assert (await ended(house))["type"] == "done"
             yield house, disk
@@ -142,6 +145,38 @@ async def test_a_data_folder_that_is_full_takes_no_message_and_says_why() -> Non
         assert re.search("No space left|disk is full", told["error"])
         assert "space" in told["remedy"]
         await works(house, disk)
+
+
+@pytest.mark.parametrize("then", ["its time comes", "a message", "deletion"])
+async def test_a_vault_that_fills_up_under_a_turn_leaves_none_that_seems_to_run(
+    then: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The session's rows lie in the vault: how the turn ended is stored once there is room."""
+    seconds = 0.2 if then == "its time comes" else 3600.0
+    monkeypatch.setattr(LateEndings.__init__, "__defaults__", (seconds,))
+    async with house_on_a_small_disk("vault") as (house, disk):
+        conversations, figures = house.parts.conversations, house.parts.figures
+        many = prompt(*(bash(f"head -c 60000 /dev/zero | tr '\\0' {n}") for n in "abc"), step("x"))
+        turn = await house.send(many, until=is_a("isolation"))
+        disk.fill()
+        async with asyncio.timeout(SOON):
+            await turn.go_on()
+            while conversations.active():
+                await asyncio.sleep(0.02)
+        assert "disk is full" in turn.end["error"]
+        with pytest.raises(ConfigurationError, match="disk is full"):
+            await house.send("hello", session_id=turn.session_id)
+        disk.free()
+        if then == "a message":
+            again = await house.send("hello", session_id=turn.session_id)
+            assert again.end["type"] == "done"
+        elif then == "deletion":
+            await conversations.delete(turn.session_id, with_transcript=True)
+        async with asyncio.timeout(SOON):
+            while "running" in (await figures(1)).turns_by_state:
+                await asyncio.sleep(0.05)
+        last = (await figures(1)).days[-1].turns
+        assert last == {"done": 2 if then == "a message" else 1, "error": 1}
 
 
 async def test_a_data_folder_that_fills_up_under_a_turn_has_room_left_for_its_ending() -> None:
