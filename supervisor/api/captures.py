@@ -100,6 +100,14 @@ async def read(filename: str, supervisor: Supervisor) -> Response:
     )
 
 
+@router.delete("/{filename}", responses=refusals(NotFound))
+async def delete(filename: str, supervisor: Supervisor) -> CaptureView:
+    """Delete a capture for good, by the same names; the answer says which it was."""
+    gone = await asyncio.to_thread(supervisor.captures.remove, filename)
+    supervisor.index.changed(deleted=True)
+    return _view(gone)
+
+
 def _disposition(name: str) -> str:
     """By RFC 6266: a plain stand-in for old clients, the whole name by RFC 8187."""
     plain = "".join(c if c.isascii() and c.isprintable() and c not in '"\\%' else "_" for c in name)

@@ -45,6 +45,7 @@ DEMANDS: Final = {
     "GET /api/audit/verify": Demand(_ADMIN, whole=True),
     "GET /api/captures": Demand(_CHAT, whole=True),
     "POST /api/captures": Demand(_CHAT, whole=True),
+    "DELETE /api/captures/{filename}": Demand(_CHAT, whole=True),
     "GET /api/captures/{filename}": Demand(_CHAT, whole=True),
     "POST /api/chat": Demand(_CHAT),
     "GET /api/chat/active-streams": Demand(_ANY),

@@ -18,7 +18,7 @@ from typing import Any, Final
 from supervisor.captures.names import numbered, stored_name
 from supervisor.clock import Clock, Instant
 from supervisor.errors import InvalidRequest, NotFound
-from supervisor.storage.beneath import inside, read_inside, replace_inside
+from supervisor.storage.beneath import inside, read_inside, remove_inside, replace_inside
 from supervisor.storage.timestamp import to_text
 
 FOLDER: Final = PurePosixPath("captures")
@@ -124,6 +124,14 @@ class Captures:
         if content is None:
             raise NotFound("no capture has this name", where="filename")
         return capture, content
+
+    def remove(self, filename: str) -> Capture:
+        """Delete a capture, with what is known of it, and say which. Raises NotFound."""
+        with self._lock:
+            capture = self.get(filename)
+            remove_inside(self._vault, FOLDER / capture.filename)
+            remove_inside(self._vault, ABOUT / f"{capture.filename}.json")
+        return capture
 
     def _candidates(self, filename: str) -> Iterator[str]:
         if _is_plain(filename):

@@ -1,4 +1,4 @@
-"""`trustfloor captures`: put documents into the vault, list them, read them again."""
+"""`trustfloor captures`: put documents into the vault, list, read and delete them."""
 
 import sys
 from pathlib import Path
@@ -11,6 +11,7 @@ from supervisor.cli.answered import AsJson, DataDir, answered
 from supervisor.cli.json_out import write_json
 from supervisor.cli.lazy import Whole
 from supervisor.cli.moments import told_moment
+from supervisor.cli.neutral import one_line
 from supervisor.cli.render import Screen
 
 captures = typer.Typer(cls=Whole, add_completion=False, rich_markup_mode=None)
@@ -69,6 +70,24 @@ def get(
     data_dir: DataDir = None,
 ) -> None:
     """Write a capture's bytes to standard output."""
-    path = f"/api/captures/{quote(name, safe='')}"
+    path = _path(name)
     sys.stdout.buffer.write(answered(lambda client: client.read(path), data_dir))
     sys.stdout.buffer.flush()
+
+
+@captures.command("delete")
+def delete(
+    name: Annotated[str, typer.Argument(help="The capture's name.")],
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Delete a capture for good."""
+    if not yes:
+        typer.confirm(f"Delete the capture {one_line(name)} for good?", abort=True)
+    gone = answered(lambda client: client.delete(_path(name)), data_dir)
+    Screen(sys.stdout).line(f"deleted {gone['path']}")
+
+
+def _path(name: str) -> str:
+    return f"/api/captures/{quote(name, safe='')}"

@@ -176,6 +176,10 @@ async def test_captures_are_uploaded_and_seen_as_what_they_are(tab: Tab) -> None
         await evil.get_by_role("button", name="Save").click()
     saved = await saving.value
     assert saved.suggested_filename == "evil.svg"
+    await evil.get_by_role("button", name="Delete").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    await expect(evil).to_have_count(0)
+    await expect(page.locator("[data-capture]")).to_have_count(len(given) - 1)
     assert await page.locator("main").locator("script, svg[onload], img[onerror]").count() == 0
     assert "owned" not in await page.title()
 

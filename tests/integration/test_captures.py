@@ -15,6 +15,7 @@ from tests.worlds.api import ApiWorld, api_world
 from tests.worlds.house import a_house
 
 MIB = 1024 * 1024
+JSON = {"Content-Type": "application/json"}
 
 
 @pytest.fixture
@@ -152,6 +153,36 @@ async def test_a_folder_that_is_a_link_is_written_to_by_nobody(
     (outside / "secret.txt").write_text("CANARY")
     assert (await client.get("/api/captures/secret.txt")).status_code == 404
     assert (await client.get("/api/captures")).json()["captures"] == []
+
+
+async def test_one_that_is_deleted_is_gone_with_what_was_known_of_it_and_no_other(
+    client: httpx.AsyncClient, world: ApiWorld
+) -> None:
+    for content in ("one", "two"):
+        given = {"filename": "n.md", "content": content, "title": content}
+        await client.post("/api/captures", json=given)
+    gone = await client.delete("/api/captures/n.md", headers=JSON)
+    assert (gone.status_code, gone.json()["title"]) == (200, "one")
+    assert (await client.get("/api/captures/n.md")).status_code == 404
+    assert (await client.delete("/api/captures/n.md", headers=JSON)).status_code == 404
+    (left,) = (await client.get("/api/captures")).json()["captures"]
+    assert left["filename"] == "n-2.md"
+    names = {each.name for each in (world.parts.settings.vault / "captures").rglob("*.*")}
+    assert names == {".about", "n-2.md", "n-2.md.json"}
+
+
+async def test_nothing_but_a_capture_is_deleted(client: httpx.AsyncClient, world: ApiWorld) -> None:
+    vault = world.parts.settings.vault
+    (vault / "captures").mkdir()
+    (vault / "plan.md").write_text("mine")
+    (vault / "captures" / "x.md").symlink_to(vault / "plan.md")
+    (vault / "captures" / "folder").mkdir()
+    for name in ("../plan.md", "..%2Fplan.md", "x.md", "folder", ".about", ".", "%2e%2e"):
+        said = await client.delete(f"/api/captures/{name}", headers=JSON)
+        assert said.status_code in (404, 405), name
+    assert (vault / "plan.md").read_text() == "mine"
+    assert (vault / "captures" / "x.md").is_symlink()
+    assert (vault / "captures" / "folder").is_dir()
 
 
 async def test_a_link_among_the_captures_is_not_read_and_its_name_is_taken(

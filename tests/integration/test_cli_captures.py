@@ -42,6 +42,10 @@ async def test_a_file_is_added_listed_and_read_again_byte_for_byte(
     assert status == 0
     assert "scan ü.bin  A scan" in out.decode()
     assert await captures(world, "get", "scan ü.bin") == (0, content, "")
+    assert (await captures(world, "delete", "scan ü.bin")).status == 1  # nobody said yes
+    status, out, _ = await captures(world, "delete", "scan ü.bin", "--yes")
+    assert (status, out.decode()) == (0, "deleted captures/scan ü.bin\n")
+    assert (await captures(world)).out == b"no captures\n"
 
 
 async def test_what_is_not_there_is_told(world: ApiWorld, tmp_path: Path) -> None:

@@ -163,6 +163,10 @@ class AsyncCaptures(AsyncTyped):
         """The bytes of a capture."""
         return (await self._connection.answer("GET", at("/api/captures/{}", name))).content
 
+    async def delete(self, name: str) -> CaptureView:
+        """Delete a capture for good; which it was."""
+        return await self._ask(CaptureView, "DELETE", at("/api/captures/{}", name))
+
 
 class AsyncSearch(AsyncTyped):
     """Words in sessions, journals and documents."""

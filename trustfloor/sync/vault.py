@@ -163,6 +163,10 @@ class Captures(Typed):
         """The bytes of a capture."""
         return (self._connection.answer("GET", at("/api/captures/{}", name))).content
 
+    def delete(self, name: str) -> CaptureView:
+        """Delete a capture for good; which it was."""
+        return self._ask(CaptureView, "DELETE", at("/api/captures/{}", name))
+
 
 class Search(Typed):
     """Words in sessions, journals and documents."""

@@ -1,12 +1,12 @@
 // Captures: documents that people and programs put into the vault for agents to read.
 
-import { get, part, post, send } from "../api.js";
+import { get, part, post, remove, send } from "../api.js";
 import { note } from "../announce.js";
 import { Chosen } from "../chosen.js";
 import { fill, h, picture, saveAs } from "../dom.js";
 import { kindOf, sizeWords, TEXT, textOf } from "../files.js";
 import { Prose } from "../prose.js";
-import { doing, field, folded, moment, nothing, problemBox } from "../ui.js";
+import { confirm, doing, field, folded, moment, nothing, problemBox } from "../ui.js";
 import { visible } from "../visible.js";
 
 export const room = "captures";
@@ -30,23 +30,36 @@ function seen(bytes, capture) {
     text.length > LONGEST ? h("p", { class: "muted small" }, `Only the first ${LONGEST} of ${text.length} characters are shown.`) : null);
 }
 
-function viewer(capture, signal) {
+function viewer(capture, { signal, reload }) {
   const place = h("div", { class: "stack" }, "Loading…");
   send("GET", `/api/captures/${part(capture.filename)}`, { headers: { Accept: "*/*" }, signal }).then(async (answer) => {
     const bytes = new Uint8Array(await answer.arrayBuffer());
-    fill(place, seen(bytes, capture), h("div", { class: "row" }, h("button", { type: "button", class: "small", on: { click: () => saveAs(bytes, capture.filename) } }, "Save")));
+    fill(place, seen(bytes, capture), h("div", { class: "row" }, h("button", { type: "button", class: "small", on: { click: () => saveAs(bytes, capture.filename) } }, "Save"), away(capture, { signal, reload })));
   }).catch((error) => signal.aborted || fill(place, problemBox(error)));
   return place;
 }
 
-function line(capture, signal) {
+function away(capture, { signal, reload }) {
+  return doing("Delete", async () => {
+    if (!(await confirm(`Delete ${visible(capture.filename)} for good?`, { detail: "It is taken out of the vault; no agent finds it any more.", yes: "Delete", danger: true }))) return;
+    try {
+      await remove(`/api/captures/${part(capture.filename)}`, { signal });
+      note(`Deleted: ${visible(capture.path)}`);
+      await reload();
+    } catch (error) {
+      if (!signal.aborted) note(error.message, { bad: true });
+    }
+  }, { class: "small danger-quiet" });
+}
+
+function line(capture, context) {
   const renamed = capture.originalName !== capture.filename;
   return h("li", { data: { capture: capture.filename } }, h("div", { class: "stack" },
     h("span", { class: "title" }, visible(capture.title || capture.originalName)),
     h("div", { class: "about" }, h("code", {}, visible(capture.path)), h("span", {}, sizeWords(capture.size)), moment(capture.capturedAt),
       renamed ? h("span", {}, `came as ${visible(capture.originalName)}`) : null),
     capture.context ? h("p", { class: "small" }, visible(capture.context)) : null,
-    folded(["Show it", h("span", { class: "unseen" }, `: ${visible(capture.filename)}`)], () => viewer(capture, signal))));
+    folded(["Show it", h("span", { class: "unseen" }, `: ${visible(capture.filename)}`)], () => viewer(capture, context))));
 }
 
 /** The form that puts documents there; each is whole or not there at all. */
@@ -93,7 +106,7 @@ export async function show({ place, signal, title }) {
 
   async function load() {
     const told = await get("/api/captures", { signal });
-    fill(list, told.captures.map((each) => line(each, signal)));
+    fill(list, told.captures.map((each) => line(each, { signal, reload: load })));
     list.hidden = told.captures.length === 0;
     none.hidden = !list.hidden;
   }
