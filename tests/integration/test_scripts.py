@@ -1,6 +1,7 @@
 """The scripts say what they find and touch nothing that they needn't."""
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -106,6 +107,20 @@ def test_setup_keeps_pip_s_talk_of_the_machine_s_settings_to_itself(small_clone:
     assert all(line.startswith("setup: ") for line in told.stderr.splitlines()), told.stderr
     again = run(str(small_clone / "scripts/setup"), **settings)
     assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
+
+
+def test_setup_tells_now_and_then_how_far_it_is_and_no_more_of_what_pip_says(
+    small_clone: Path,
+) -> None:
+    setup, builder = small_clone / "scripts" / "setup", small_clone / "build.py"
+    setup.write_text(setup.read_text().replace("every=10 ", "every=1 "))
+    slow = "print('Looking in https://index.example', flush=True); __import__('time').sleep(3)"
+    builder.write_text(builder.read_text().replace("    with zip", f"    {slow}\n    with zip"))
+    told = run(str(setup), PYTHON=sys.executable, PIP_NO_INDEX="1")
+    assert told.returncode == 0, told.stderr
+    assert re.search(r"^setup: the project, after \d s: ", told.stderr, re.MULTILINE), told.stderr
+    assert "example" not in told.stderr
+    assert all(line.startswith("setup: ") for line in told.stderr.splitlines()), told.stderr
 
 
 def test_setup_shows_all_that_pip_said_if_it_fails(small_clone: Path) -> None:
