@@ -72,7 +72,7 @@ async def turns(rounds: int, files: int) -> None:
 async def seen_for(vault: Path, root: Path) -> float | None:
     """Milliseconds from the replacement to the last sight of it; None if it was never seen."""
     (vault / ".env").write_bytes(b"masked")
-    folder = TurnFolder(root=root, nonce="", has_prompt=False, has_transcript=False)
+    folder = TurnFolder(root=root, nonce="")
     for each in (folder.run, folder.config, folder.scratch):
         each.mkdir(parents=True)
     order = CageOrder(

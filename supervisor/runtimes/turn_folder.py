@@ -41,9 +41,6 @@ class TurnFolder:
     root: Path
     nonce: str
     """Proves to the supervisor that a container was given this very folder."""
-    has_prompt: bool
-    has_transcript: bool
-    has_servers: bool = False
     transcript_state: FileState | None = None
     """What the transcript was like when it was copied."""
 
@@ -140,13 +137,7 @@ def _make(turns: Path, plan: RunPlan) -> TurnFolder:
     root = turns / plan.turn_id
     root.mkdir(mode=0o700)
     prompt = prompt_text(plan)
-    folder = TurnFolder(
-        root=root,
-        nonce=secrets.token_hex(16),
-        has_prompt=prompt is not None,
-        has_transcript=plan.resume,
-        has_servers=plan.servers is not None,
-    )
+    folder = TurnFolder(root=root, nonce=secrets.token_hex(16))
     # Readable inside a container whatever its user; on the host the parent's mode closes it.
     folder.run.mkdir(mode=0o755)
     folder.config.mkdir(mode=0o700)

@@ -89,7 +89,7 @@ async def a_cage(root: Path, *command: str, network: bool) -> AsyncIterator[Cage
     """A cage around a command of the test's own."""
     vault = root / "vault"
     vault.mkdir()
-    folder = TurnFolder(root=root / "turn", nonce="", has_prompt=False, has_transcript=False)
+    folder = TurnFolder(root=root / "turn", nonce="")
     for place in (folder.run, folder.config, folder.scratch):
         place.mkdir(parents=True)
     order = CageOrder(

@@ -256,8 +256,8 @@ def _give(folder: TurnFolder, uid: int, gid: int) -> None:
     for place in (folder.config, folder.scratch):
         for each in (place, *place.rglob("*")):
             os.chown(each, uid, gid, follow_symlinks=False)
-    for given, file in ((folder.has_prompt, folder.prompt), (folder.has_servers, folder.servers)):
-        if given:
+    for file in (folder.prompt, folder.servers):
+        if file.exists():
             os.chown(file, uid, gid)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from supervisor.gateway.door import Gateway
 from supervisor.ids import InstanceId, SessionId, TurnId
 from supervisor.runtimes.agent import AgentRun, open_agent
-from supervisor.runtimes.command_line import Places, arguments, environment
+from supervisor.runtimes.command_line import Places, arguments, environment, prompt_text
 from supervisor.runtimes.contract import Channel, Receipt, RunPlan, ToolGate
 from supervisor.runtimes.local.availability import vault_cage_available
 from supervisor.runtimes.local.cage import CageOrder, Confines, open_cage
@@ -124,11 +124,11 @@ class LocalRuntime:
             config=PurePosixPath(folder.config),
             scratch=PurePosixPath(folder.scratch),
             model_socket=PurePosixPath(folder.model_socket),
-            prompt_file=PurePosixPath(folder.prompt) if folder.has_prompt else None,
+            prompt_file=PurePosixPath(folder.prompt) if prompt_text(plan) is not None else None,
             transcript=None,
-            servers_file=PurePosixPath(folder.servers) if folder.has_servers else None,
+            servers_file=PurePosixPath(folder.servers) if plan.servers is not None else None,
         )
-        if not folder.has_transcript:
+        if not plan.resume:
             return places
         resumed = places.resumed(plan)
         Path(resumed).parent.mkdir(parents=True)
