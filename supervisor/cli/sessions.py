@@ -17,6 +17,7 @@ from supervisor.cli.moments import told_moment
 from supervisor.cli.neutral import one_line
 from supervisor.cli.render import Screen
 from supervisor.cli.session_ids import whole_id
+from supervisor.storage.session_source import SessionSource
 from supervisor.trust.levels import TrustLevel
 
 _LONGEST = 1_000
@@ -224,6 +225,8 @@ def _facts(session: dict[str, Any]) -> str:
         f"workspace {session['workspace']}",
         f"{session['messageCount']} messages",
     ]
+    if session["source"] != SessionSource.PARACHUTE:
+        parts.append(f"from {session['source']}")
     if session["agentPath"]:
         parts.append(session["agentPath"])
     if session["tags"]:

@@ -219,6 +219,7 @@ async def test_the_command_imports_a_file_and_a_folder_and_tells_what_is_broken(
     status, out = await run(world, str(folder / "conversations.json"))
     assert (status, out.splitlines()[0]) == (0, f"{ID}  Plans")
     assert "new · claude · 2 messages · sandboxed" in out
+    assert b"2 messages \xc2\xb7 from claude" in (await world.command("sessions", "list")).out
     (folder / "bad.jsonl").write_text("nothing\n")
     status, out = await run(world, str(folder.parent))
     assert status == 1
