@@ -111,6 +111,20 @@ async def test_one_whose_folder_was_cleared_away_is_not_used(
         assert taken
 
 
+@pytest.mark.parametrize(
+    ("act", "why"), [(("kill",), "killed from outside"), (("rm", "--force"), "from outside")]
+)
+async def test_one_that_is_ended_from_outside_keeps_no_place_until_a_message_comes(
+    act: tuple[str, ...], why: str
+) -> None:
+    async with a_house(waiting_sandboxes=1) as house:
+        turn = await house.send(HELLO)
+        docker(*act, await the_waiting_one(house))
+        await nothing_left_of(house.root / "data", house.root / "run")
+        told = entries_in(house.root / "data", "waiting", turn.session_id)
+        assert why in told[-1]["why"]
+
+
 async def test_what_waits_is_told_apart_from_what_is_in_use() -> None:
     async with a_house(waiting_sandboxes=1) as house:
         slow = prompt(step("word " * 20, chunks=20, chunk_delay_s=2.0))
