@@ -113,6 +113,7 @@ class Course:
                 message_count=session.message_count,
             )
         except SessionNotFound as gone:
+            heard.is_booked = True  # there is no session to enter it into
             words = failed(plan.run.session_id, gone)
         except Exception as fault:  # noqa: BLE001  (a turn's task may not fall silent)
             failure = _unwritten(fault) or _incident(fault)
@@ -120,13 +121,14 @@ class Course:
         finally:
             words = words or cut_off(plan.run.session_id, heard.partial_response)
             unsaid = () if heard.has_message else (plan.user_message(),)
-            await self._close(lane, words, unsaid, _used(heard), then)
+            await self._close(lane, words, unsaid, heard, then)
             _note_end(plan, words, heard, timing.seconds)
             await self._house.sweep()
             self._house.ended(plan.run.session_id)
 
     async def _book(self, plan: TurnPlan, heard: Heard, *, answered: bool) -> Session:
         await self._stores.sessions.add_spending(plan.run.session_id, *_used(heard))
+        heard.is_booked = True
         if answered:
             await self._stores.sessions.increment_message_count(plan.run.session_id)
         return await self._stores.sessions.get_session(plan.run.session_id)
@@ -147,7 +149,7 @@ class Course:
         lane: Lane,
         words: LastWords,
         unsaid: Sequence[Event],
-        used: Used,
+        heard: Heard,
         then: Callable[[], None],
     ) -> None:
         """Store the ending, after what there was no cage to say before: the message itself.
@@ -156,12 +158,14 @@ class Course:
         """
         # The terminal event first: a row that has ended without one would leave readers waiting.
         last = (*unsaid, words.event)
-        ending = {"state": words.state, "error": words.error_code}
+        ending, used = {"state": words.state, "error": words.error_code}, _used(heard)
         writes: list[Write] = [
             partial(self._log.append_all, lane.session_id, lane.turn_id, last),
             partial(self._house.record, "ending", lane.session_id, lane.turn_id, ending),
             partial(self._stores.turns.end, lane.turn_id, words.state, words.error_code, used),
         ]
+        if not heard.is_booked:
+            writes.append(partial(self._stores.sessions.add_spending, lane.session_id, *used))
         try:
             lane.is_ending = True
             while writes:

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Self
 
-from supervisor.errors import TrustfloorError
+from supervisor.errors import SessionNotFound, TrustfloorError
 from supervisor.ids import SessionId
 from supervisor.observability.logs import log_context
 
@@ -58,6 +58,8 @@ class LateEndings:
                 write = writes.pop(0)  # one that is broken off may have been done all the same
                 try:
                     await write()
+                except SessionNotFound:
+                    continue  # there is nothing any more that it could be written to
                 except TrustfloorError:
                     writes.insert(0, write)
                     raise

@@ -72,6 +72,8 @@ class Heard:
     partial_chars: int = 0
     tool_calls: int = 0
     spending: Spending = field(default_factory=Spending)
+    is_booked: bool = False
+    """What was spent is entered into its session."""
 
     @property
     def partial_response(self) -> str:

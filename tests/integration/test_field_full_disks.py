@@ -32,6 +32,9 @@ from tests.worlds.second_engine import (
 )
 from tests.worlds.waiting import A_WHILE, SOON
 
+PER_REQUEST = 120
+"""Tokens that the scripted model tells of a request, unless a script says otherwise."""
+
 pytestmark = [pytest.mark.engine, needs_an_engine_of_its_own]
 
 
@@ -177,6 +180,9 @@ async def test_a_vault_that_fills_up_under_a_turn_leaves_none_that_seems_to_run(
                 await asyncio.sleep(0.05)
         last = (await figures(1)).days[-1].turns
         assert last == {"done": 2 if then == "a message" else 1, "error": 1}
+        if then != "deletion":
+            session = await house.parts.sessions.get_session(turn.session_id)
+            assert session.tokens_used >= PER_REQUEST * (4 if then == "its time comes" else 5)
 
 
 async def test_a_data_folder_that_fills_up_under_a_turn_has_room_left_for_its_ending() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine
 
 import pytest
 
-from supervisor.errors import ConfigurationError
+from supervisor.errors import ConfigurationError, SessionNotFound
 from supervisor.ids import SessionId
 from supervisor.sessions.late_endings import LateEndings
 from tests.worlds.waiting import A_WHILE
@@ -55,6 +55,19 @@ async def test_what_a_session_waits_for_is_written_before_it_goes_on_or_it_is_to
         disk.is_full = False
         await asyncio.gather(late.settle(ADA), late.settle(ADA))
     assert disk.written == ["event", "row"]
+
+
+async def test_what_is_of_a_session_that_is_gone_is_given_up() -> None:
+    disk = Disk()
+    disk.is_full = False
+
+    async def of_no_session() -> None:
+        raise SessionNotFound("no session has this id")
+
+    async with LateEndings(seconds=A_WHILE) as late:
+        late.keep(ADA, [of_no_session, disk.write("row")])
+        await late.settle(ADA)
+    assert disk.written == ["row"]
 
 
 async def test_one_that_breaks_keeps_no_other_from_being_written() -> None:
