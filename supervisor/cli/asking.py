@@ -62,7 +62,12 @@ class Asker:
         self._turn = asyncio.Lock()
         self._answered: set[str] = set()
         self.missed = 0
-        """How many were refused here because nobody answered."""
+        """How many were refused because nobody answered."""
+
+    def note(self, resolved: Mapping[str, Any]) -> None:
+        """Count a request that nobody answered in time, wherever it was asked."""
+        if resolved["decision"] == "timed_out":
+            self.missed += 1
 
     def is_elsewhere(self, resolved: Mapping[str, Any]) -> bool:
         """Whether this is the answer to a request that somebody else has given, not we here."""

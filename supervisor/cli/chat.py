@@ -81,7 +81,7 @@ def chat(  # noqa: PLR0913 - each is an option of the command
     """Talk to an agent of the running supervisor.
 
     Exit status 0 only if the (last) turn ended well; 3 if it did, but calls of it were refused
-    because nobody was there to be asked. Ctrl-C aborts the turn; twice, it leaves it to itself;
+    because nobody answered. Ctrl-C aborts the turn; twice, it leaves it to itself;
     either way the status is 130.
     """
     with CtrlC() as ctrl_c:
@@ -225,7 +225,7 @@ class _Conversation:
 
     def _tell_how_to_allow(self, missed: int) -> None:
         what = "1 request was" if missed == 1 else f"{missed} requests were"
-        self._screen.line(f"{what} refused: nobody was there to be asked", "yellow")
+        self._screen.line(f"{what} refused, as nobody answered", "yellow")
         self._screen.line(
             "  what to do: answer at a terminal, with: trustfloor chat --session"
             f" {self._session}; or from elsewhere (trustfloor approvals, the console), while this"

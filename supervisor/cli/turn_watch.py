@@ -57,6 +57,7 @@ class TurnWatch:
         else:
             if heard.type == "permission_resolved":
                 self._withdraw(heard.data["id"])
+                self._asker.note(heard.data)
                 elsewhere = self._asker.is_elsewhere(heard.data)
                 self._screen.resolved(heard.data, elsewhere=elsewhere)
                 return

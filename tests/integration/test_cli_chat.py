@@ -16,6 +16,7 @@ from supervisor.cli.asking import DENIES_ALL, NOBODY_HERE
 from supervisor.errors import SessionBusy, SessionNotFound
 from supervisor.events.schema import (
     PermissionDeniedEvent,
+    PermissionResolvedEvent,
     ToolResultEvent,
     ToolUse,
     ToolUseEvent,
@@ -228,6 +229,17 @@ class TestApprovals:
             await ask(world, session)
             await world.turns.say(session, failed(session, "engine_unreachable"))
             assert await cli.end() == 1
+
+    async def test_what_nobody_answers_in_time_is_status_3_wherever_it_was_asked(
+        self, world: ApiWorld
+    ) -> None:
+        async with chat(world, "hello", "--approve", "wait") as cli:
+            session = await the_turn(world)
+            late = PermissionResolvedEvent(id="req_1", decision="timed_out")
+            await world.turns.say(session, late)
+            await world.turns.say(session, done(session))
+            assert await cli.end() == 3
+        assert "1 request was refused, as nobody answered" in cli.seen
 
     async def test_left_to_others_they_are_answered_from_elsewhere_and_it_is_told_by_whom(
         self, world: ApiWorld
