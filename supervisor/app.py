@@ -287,7 +287,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             imports=Imports(
                 settings.vault,
                 settings.floor,
-                (stores.sessions, stores.workspaces),
+                (stores.sessions, stores.workspaces, TagStore(database)),
                 SystemClock(),
             ),
             search=finding,

@@ -19,6 +19,7 @@ from supervisor.sessions.floors import Floors
 from supervisor.sessions.transcripts import FOLDER, brought_beside, has_content, stored_pointer
 from supervisor.storage.session import Session, SessionCreate, SessionUpdate
 from supervisor.storage.sessions import SessionStore
+from supervisor.storage.tags import TagStore
 from supervisor.storage.timestamp import from_text
 from supervisor.storage.workspaces import DEFAULT, WorkspaceStore
 from supervisor.trust.levels import TrustLevel
@@ -26,6 +27,9 @@ from supervisor.trust.resolve import resolve_trust
 
 IMPORTED: Final = "imported"
 """The key of a session's metadata that says what was imported."""
+
+TAG: Final = "imported"
+"""What imported sessions are found by; given once, so that one that is taken off stays off."""
 
 State = Literal["new", "updated", "unchanged"]
 
@@ -64,11 +68,11 @@ class Imports:
         self,
         vault: Path,
         floor: TrustLevel,
-        stores: tuple[SessionStore, WorkspaceStore],
+        stores: tuple[SessionStore, WorkspaceStore, TagStore],
         clock: Clock,
     ) -> None:
         self._vault = vault
-        self._sessions, self._workspaces = stores
+        self._sessions, self._workspaces, self._tags = stores
         self._floors = Floors(floor, self._workspaces)
         self._clock = clock
         self._lock = asyncio.Lock()
@@ -155,6 +159,7 @@ class Imports:
                 metadata={IMPORTED: _about(conversation)},
             )
         )
+        await self._tags.add_tag(session.id, TAG)
         return Imported(session, "new", len(conversation.said))
 
     async def _update(self, stored: Session, conversation: Conversation) -> Imported | Broken:

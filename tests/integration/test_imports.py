@@ -63,6 +63,19 @@ async def history(client: httpx.AsyncClient) -> list[tuple[str, str]]:
     return [(each["role"], each["content"]) for each in found["messages"]]
 
 
+async def test_imported_sessions_are_found_by_a_tag_which_can_be_taken_off(
+    client: httpx.AsyncClient, world: ApiWorld
+) -> None:
+    await world.session()
+    await sent(client, export("hello", "hi"))
+    tagged = "/api/chat/sessions?tag=imported"
+    (row,) = (await client.get(tagged)).json()["sessions"]
+    assert (row["id"], row["tags"]) == (ID, ["imported"])
+    await client.patch(f"/api/chat/session/{ID}", json={"tags": []})
+    await sent(client, export("hello", "hi", "more"))
+    assert (await client.get(tagged)).json()["sessions"] == []
+
+
 async def test_a_conversation_becomes_a_session_that_can_be_read(client: httpx.AsyncClient) -> None:
     found = await sent(client, export("hello", "hi"))
     assert found == {

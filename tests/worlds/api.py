@@ -295,7 +295,12 @@ async def api_world(
             policy=policy,
             agents=AgentFiles(vault).read,
             captures=Captures(vault, SystemClock()),
-            imports=Imports(vault, settings.floor, (sessions, WorkspaceStore(db)), SystemClock()),
+            imports=Imports(
+                vault,
+                settings.floor,
+                (sessions, WorkspaceStore(db), TagStore(db)),
+                SystemClock(),
+            ),
             search=Finding(db.path, vault, index, lambda: policy.current.hidden),
             index=index,
             mcp=McpServers(vault, folder, MCP_VALUES),
