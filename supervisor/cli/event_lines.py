@@ -105,7 +105,7 @@ def _done(event: Data) -> str:
         f"{event['durationMs'] / 1000:.1f} s",
         _model(event),
         f"{spent['inputTokens']} + {spent['outputTokens']} tokens",
-        money.told(spent["costUsd"]) if spent["costUsd"] else "",
+        money.told(spent["costUsd"]) if spent["costUsd"] and not event.get("scripted") else "",
         f"{len(denied)} denied" if (denied := event.get("permissionDenials")) else "",
     ]
     return ", ".join(filter(None, parts))

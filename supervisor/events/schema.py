@@ -339,7 +339,8 @@ class Spending(Event):
 class DoneEvent(Event):
     """The turn ended well, and everything it started is gone.
 
-    `scripted`: a script answered in place of the model that is named, and nothing was paid.
+    `scripted`: a script answered in place of the model that is named. Nothing was paid then: the
+    cost is what the model's answer would have cost, which is what budgets go by.
     """
 
     TERMINAL: ClassVar[bool] = True

@@ -171,18 +171,13 @@ async def _play(plan: TurnPlan, stage: Stage) -> RunResult | TurnFailed:
                 heard.has_ended = True
                 return ending
             finally:
-                heard.spending = _paid(plan, run.spending)
+                heard.spending = run.spending
     except IsolationRefused as refusal:
         if isinstance(refusal.receipt, Receipt):
             await say(_isolation(plan, refusal.receipt))
         return refusal
     except TurnFailed as failure:
         return failure
-
-
-def _paid(plan: TurnPlan, spent: Spending) -> Spending:
-    """What is told and booked: a script's answers cost nothing, but count for the turn's budget."""
-    return spent.model_copy(update={"cost_usd": 0.0}) if plan.scripted else spent
 
 
 async def _listen(run: Run, say: Say) -> RunResult | TurnFailed:

@@ -13,10 +13,11 @@ import { waiting } from "./waiting.js";
 
 const WORDS = { new: "new", sdk_resume: "taken up", context_injection: "told what was said before" };
 
-function cost(spending) {
+/** The cost of a scripted answer is for budgets; nobody paid it. */
+function cost(spending, scripted = false) {
   if (!spending) return null;
   const tokens = spending.inputTokens + spending.outputTokens;
-  return `${tokens.toLocaleString("en")} tokens${spending.costUsd > 0 ? `, ${dollars(spending.costUsd)}` : ""}`;
+  return `${tokens.toLocaleString("en")} tokens${spending.costUsd > 0 && !scripted ? `, ${dollars(spending.costUsd)}` : ""}`;
 }
 
 /** Shows events, in order, in `place`; `changed` is called when a turn begins or ends. */
@@ -187,7 +188,7 @@ export class Turns {
     this.#close(h("footer", { class: "ending" }, chip("done", "good"), h("span", {}, `${(data.durationMs / 1000).toFixed(1)} s`),
       data.scripted ? chip("scripted model", "wait") : null,
       data.toolCalls > 0 ? h("span", {}, `${data.toolCalls} ${data.toolCalls === 1 ? "call" : "calls"}`) : null,
-      denials > 0 ? h("span", {}, `${denials} denied`) : null, h("span", {}, cost(data.spending))), "The answer is complete");
+      denials > 0 ? h("span", {}, `${denials} denied`) : null, h("span", {}, cost(data.spending, data.scripted))), "The answer is complete");
   }
 
   on_aborted(data) {

@@ -49,8 +49,7 @@ def test_a_turn_is_told_in_words() -> None:
     spending = {"inputTokens": 8, "outputTokens": 2, "costUsd": 0.0024000000000000002}
     done = event("done", response="here", durationMs=1234, model="m", spending=spending)
     assert done == "“here”, 1.2 s, m, 8 + 2 tokens, $0.0024"
-    free = {**spending, "costUsd": 0.0}
-    done = event("done", response="", durationMs=0, model="m", spending=free, scripted=True)
+    done = event("done", response="", durationMs=0, model="m", spending=spending, scripted=True)
     assert done == "“”, 0.0 s, scripted model (as m), 8 + 2 tokens"
     asked = {"toolName": "Write", "reason": "it writes", "rule": "vault-writes"}
     assert event("permission_request", **asked) == (

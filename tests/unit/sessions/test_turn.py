@@ -140,11 +140,11 @@ async def test_a_run_is_opened_told_and_cleared_and_its_result_is_the_ending() -
     assert play.heard.partial_response == "hi"
 
 
-async def test_what_a_script_answers_costs_nothing() -> None:
+async def test_what_a_script_answers_counts_for_budgets_as_the_models_answer_would() -> None:
     play = a_play(RunResult(text="hi"))
     play.scripted = True
     await play.perform()
-    assert play.heard.spending == SPENT.model_copy(update={"cost_usd": 0.0})
+    assert play.heard.spending == SPENT
 
 
 async def test_a_stop_ends_it_with_its_reason_after_all_is_cleared() -> None:
