@@ -69,12 +69,14 @@ HIDDEN: tuple[DenyRule, ...] = (
         reason="transcripts and the supervisor's records are out of an agent's reach",
         names=(".trustfloor",),
         paths=("Chat/sessions.db*", "Chat/events.db*", "Chat/audit*", "**/.claude/projects"),
+        copies=True,
     ),
     DenyRule(
         id="hidden-logins",
         reason="the file may hold keys; ask the person for the one value you need",
         names=(".claude.json",),
         paths=("**/.claude/.credentials.json", "**/.claude/settings*.json"),
+        copies=True,
     ),
 )
 """What an agent at `vault` or `sandboxed` may not even read; the vault view hides it."""

@@ -1,7 +1,9 @@
 """Which names are denied: one answer for the gate, for the vault view and for search.
 
 Names are compared without case, in Unicode compatibility form, and without invisible characters,
-so that a look-alike spelling of a denied name is that name.
+so that a look-alike spelling of a denied name is that name. A copy under the name that an editor or
+a person gives it (`NAME~`, `NAME.bak`, `NAME (1).json`) is denied as what it is a copy of, unless
+the rule says otherwise.
 """
 
 import re
@@ -11,6 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from wcmatch import glob as wcglob
+
+from supervisor.policy.copies import originals
 
 MOST_REMEMBERED = 8_192
 """Paths whose answer a list keeps at hand."""
@@ -40,6 +44,8 @@ class DenyRule:
     public: tuple[str, ...] = ()
     absolute: bool = False
     """Whether `paths` begin at the root (without its slash), not at the vault."""
+    copies: bool = False
+    """Whether names count that copies of these have (`NAME~`, `NAME.bak`)."""
 
 
 def canonical(name: str) -> str:
@@ -193,10 +199,9 @@ class DenyList:
     def _look(self, path: str) -> DenyRule | None:
         parts = [part for part in (canonical(p) for p in path.split("/")) if part not in ("", ".")]
         for index, part in enumerate(parts):
-            if self._may_be_denied(part):
-                rule = self._match_one(part, "/".join(parts[: index + 1]), parts[-1])
-                if rule is not None:
-                    return rule
+            rule = self._match_part(part, "/".join(parts[: index + 1]), parts[-1])
+            if rule is not None:
+                return rule
         return None
 
     def below(self, folder: str, name: str) -> DenyRule | None:
@@ -219,16 +224,33 @@ class DenyList:
     def match_entry(self, name: str, relative: str) -> DenyRule | None:
         """`match` for one directory entry, on a walk that has judged the folders above."""
         folded = canonical(name)
-        if not self._may_be_denied(folded):
+        if not self._may_be_denied(folded) and next(originals(folded), None) is None:
             return None
-        return self._match_one(folded, "/".join(canonical(p) for p in relative.split("/")))
+        return self._match_part(folded, "/".join(canonical(p) for p in relative.split("/")))
+
+    def _match_part(self, name: str, relative: str, last: str = "") -> DenyRule | None:
+        """The rule for a name, or for the one that it is a copy of by its form."""
+        rule = self._match_one(name, relative, last) if self._may_be_denied(name) else None
+        if rule is not None:
+            return rule
+        for each in originals(name):
+            if self._may_be_denied(each):
+                path = f"{relative[: -len(name)]}{each}"
+                rule = self._match_one(each, path, last, of_copy=True)
+                if rule is not None:
+                    return rule
+        return None
 
     def _may_be_denied(self, name: str) -> bool:
         return self._any_name.has(name) or self._any_tail.has(name)
 
-    def _match_one(self, name: str, relative: str, last: str = "") -> DenyRule | None:
+    def _match_one(
+        self, name: str, relative: str, last: str = "", *, of_copy: bool = False
+    ) -> DenyRule | None:
         """`last` is the last name of the path that is asked about, if `name` isn't."""
         for rule, names, paths, exceptions, public in self._compiled:
+            if of_copy and not rule.copies:
+                continue
             if exceptions is not None and exceptions.match(name):
                 continue
             if public is not None and public.match(last):

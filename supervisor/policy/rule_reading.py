@@ -111,6 +111,7 @@ def deny_entry(node: Node) -> Entry[DenyRule]:
         paths=_globs(fields, "paths", whole_path=True),
         exceptions=_globs(fields, "exceptions", whole_path=False),
         public=_globs(fields, "public", whole_path=False),
+        copies=flag_of(fields, "copies", default=True),
     )
     off = not rule.names and not rule.paths
     if off and (rule.exceptions or rule.public):

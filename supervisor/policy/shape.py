@@ -45,6 +45,7 @@ SECTIONS: Mapping[str, Section] = MappingProxyType(
             "paths": Key("[text]", "Globs for a whole path, relative to the vault."),
             "exceptions": Key("[text]", "Globs for names that this rule leaves alone."),
             "public": Key("[text]", "Globs for files that it leaves alone in its folders too."),
+            "copies": Key("flag", "Whether names of copies count (`NAME~`, `NAME.bak`): yes."),
             "examples": Key("examples", "Paths to deny, and paths that nothing may deny."),
         },
         "dangerous": {
