@@ -1,12 +1,16 @@
 """Each way a sandbox dies reaches the person under its own name, with what to do (S06)."""
 
+import asyncio
+import time
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
 from supervisor.runtimes.container.engine import DEFAULT_SOCKET, Engine
 from tests.worlds.engine import relay
+from tests.worlds.engine_faults import faulty_engine
 from tests.worlds.house import House, Turn, a_house, bash, is_a, prompt, step
 from tests.worlds.leftovers import left_of, nothing_left_of
 
@@ -98,3 +102,30 @@ async def test_an_engine_lost_in_the_turn_is_told_and_the_next_message_finds_it_
             assert "scripts/engine" in away.end["remedy"]
             engine.open()
             await goes_on(house, turn)
+
+
+@pytest.mark.parametrize("aborted", [False, True], ids=["left alone", "aborted"])
+async def test_an_engine_that_stands_still_in_the_turn_ends_it_and_is_named(
+    aborted: bool, tmp_path: Path
+) -> None:
+    """Its sockets stay open and say nothing, as those of a process that was stopped do."""
+    async with (
+        faulty_engine(tmp_path / "e.sock") as engine,
+        a_house(engine_socket=engine.path) as house,
+    ):
+        turn = await house.send(prompt(bash("sleep 600"), step("x")), until=is_a("tool_use"))
+        engine.silent = True
+        begun = time.monotonic()
+        if aborted:
+            assert await house.parts.conversations.abort(turn.session_id, "enough")
+        await asyncio.wait_for(turn.go_on(), 60)
+        assert time.monotonic() - begun < 30  # 10, and what other work on the machine adds
+        if aborted:
+            assert turn.end["type"] == "aborted", turn.end
+        else:
+            assert turn.end["code"] == "engine_lost", turn.end
+            assert "stopped answering" in turn.end["error"]
+            assert "restart the engine" in turn.end["remedy"]
+        await engine.stop()
+        await engine.mend()
+        await goes_on(house, turn)

@@ -7,13 +7,17 @@ from contextlib import suppress
 from typing import Final, Self
 
 from supervisor.errors import AgentProcessFailed, TurnFailed
-from supervisor.runtimes.container.death import cause_of_death
+from supervisor.runtimes.container.death import cause_of_death, engine_lost
 from supervisor.runtimes.container.engine import ContainerId, Engine
 from supervisor.runtimes.container.frames import BadFrame, Demultiplexer
 from supervisor.runtimes.container.spec import Limits
 
 _CHUNK: Final = 256 * 1024
 _STDERR_TAIL: Final = 16 * 1024
+_QUIET_SECONDS: Final = 3.0
+"""After so long without output the engine is asked whether it is still there."""
+_ANSWER_SECONDS: Final = 5.0
+"""How long it has for that; both together are to be below 10 seconds."""
 
 
 class ContainerChannel:
@@ -35,16 +39,32 @@ class ContainerChannel:
         self._stderr_tail = b""
         self._input_open = True
         self._objection: str | None = None
+        self._heard = False
+        self._is_lost = False
+        self._watch: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
+        self._watch = asyncio.create_task(self._watched())
         return self
 
     async def __aexit__(self, *_exception: object) -> None:
         self.close()
 
+    async def _watched(self) -> None:
+        """Hang up on an engine that stands still: its socket stays open, and says nothing."""
+        while not self._is_lost:
+            self._heard = False
+            await asyncio.sleep(_QUIET_SECONDS)
+            if not self._heard and not await self._engine.answers(_ANSWER_SECONDS):
+                self._is_lost = True
+                with suppress(OSError):
+                    self._stream.shutdown(socket.SHUT_RDWR)
+
     def close(self) -> None:
         """Let go of the streams; the container is not ended by it."""
         self._input_open = False
+        if self._watch is not None:
+            self._watch.cancel()
         self._stream.close()
 
     async def first_line(self, limit: int) -> bytes | None:
@@ -89,6 +109,8 @@ class ContainerChannel:
 
     async def cause_of_death(self) -> TurnFailed | None:
         """After the output closed: why; None if it ended by itself. Takes at most 8 seconds."""
+        if self._is_lost:
+            return engine_lost(self._engine.path, "stopped answering", "restart the engine")
         return await cause_of_death(
             self._engine,
             self._container,
@@ -105,6 +127,7 @@ class ContainerChannel:
             return None
         if not data:
             return None
+        self._heard = True
         try:
             output = self._frames.feed(data)
         except BadFrame as error:

@@ -56,11 +56,7 @@ async def cause_of_death(
             state = (report or {}).get("State") or {}
             signalled = _is_doubtful(state) and await engine.was_sent_a_signal(container)
     except (EngineUnreachable, EngineRefused, TimeoutError) as error:
-        return EngineLost(
-            "the container engine went away while the turn ran",
-            where=engine.path,
-            remedy=getattr(error, "remedy", None) or START_ENGINE,
-        )
+        return engine_lost(engine.path, "went away", getattr(error, "remedy", None))
     if objection is not None:
         return EngineLost(
             f"the engine's stream can't be followed: {objection}", where=engine.path, remedy=_AGAIN
@@ -70,6 +66,15 @@ async def cause_of_death(
             "the sandbox was removed from outside", where=container[:12], remedy=_AGAIN
         )
     return judge_death(state, limits=limits, stderr=stderr, signalled=signalled)
+
+
+def engine_lost(path: str, what: str, remedy: str | None = None) -> EngineLost:
+    """What a turn ends with whose engine is there no more: `what` has become of it."""
+    return EngineLost(
+        f"the container engine {what} while the turn ran",
+        where=path,
+        remedy=remedy or START_ENGINE,
+    )
 
 
 def _is_doubtful(state: Mapping[str, Any]) -> bool:

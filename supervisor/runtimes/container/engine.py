@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Final, NewType, Self, TypeVar
 
@@ -48,6 +49,7 @@ JOIN_ITS_GROUP: Final = 'join the group docker: sudo usermod -aG docker "$USER",
 
 _ANSWER_SECONDS: Final = 7.0  # less than a call: its thread ends before its caller gives up
 _THREADS: Final = 32
+_PING: Final = b"GET /_ping HTTP/1.1\r\nHost: engine\r\nConnection: close\r\n\r\n"
 _REMOVAL_SECONDS: Final = 0.05
 _NOT_FOUND, _CONFLICT = 404, 409
 _NOT_MODIFIED: Final = 304
@@ -112,6 +114,8 @@ class Engine:
         self._client: docker.APIClient | None = None
         self._connecting = threading.Lock()
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="engine")
+        self.is_silent = False
+        """Whether it was found not to answer, and hasn't answered since."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -123,6 +127,21 @@ class Engine:
         """Let go of the connections; a call that still waits ends by itself within its bound."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._forget()
+
+    async def answers(self, seconds: float) -> bool:
+        """Whether it answers the least of questions within that time. Never raises.
+
+        Asked without the library and its threads, which may all be waiting for it already.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                reader, writer = await asyncio.open_unix_connection(self.path)
+                with closing(writer):
+                    writer.write(_PING)
+                    self.is_silent = not (await reader.read(16)).startswith(b"HTTP/1.")
+        except (OSError, TimeoutError):
+            self.is_silent = True
+        return not self.is_silent
 
     async def info(self) -> EngineInfo:
         """What the engine is; also the way to ask whether it answers at all."""
@@ -293,7 +312,9 @@ class Engine:
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(CALL_SECONDS):
-                return await loop.run_in_executor(self._threads, self._ask, ask)
+                answer = await loop.run_in_executor(self._threads, self._ask, ask)
+            self.is_silent = False
+            return answer
         except TimeoutError:
             raise _unreachable(
                 self.path, "accepts and doesn't answer", "restart the engine"

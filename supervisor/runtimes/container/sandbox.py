@@ -35,6 +35,8 @@ from supervisor.runtimes.turn_folder import TurnFolder, transcript_state, turn_f
 
 _RECEIPT_SECONDS: Final = 10.0
 _REMOVAL_SECONDS: Final = 8.5
+_SILENT_SECONDS: Final = 0.5
+"""The same where the engine was just found not to answer."""
 A = TypeVar("A")
 B = TypeVar("B")
 
@@ -182,7 +184,8 @@ class SandboxMaker:
 
     async def _remove(self, container: ContainerId) -> None:
         try:
-            async with asyncio.timeout(_REMOVAL_SECONDS):
+            seconds = _SILENT_SECONDS if self._engine.is_silent else _REMOVAL_SECONDS
+            async with asyncio.timeout(seconds):
                 await self._engine.remove(container)
         except (EngineUnreachable, EngineRefused, TimeoutError):
             # The engine is away: the reaper knows the container by its labels when it is back.
