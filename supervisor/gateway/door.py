@@ -11,6 +11,7 @@ from typing import Protocol, Self
 from urllib.parse import parse_qsl
 
 from aiohttp import http_exceptions, web
+from aiohttp.typedefs import Handler
 
 from supervisor.errors import TurnFailed
 from supervisor.events.schema import Spending
@@ -32,14 +33,26 @@ CLOSE_SECONDS = 2.0
 log = logging.getLogger(__name__)
 
 
+_UNREADABLE = (web.RequestPayloadError, http_exceptions.HttpProcessingError)
+
+
 def _not_the_peers_bytes(record: logging.LogRecord) -> bool:
     """Drop reports of malformed HTTP: they quote the sandbox's bytes, as often as it likes."""
     error = record.exc_info[1] if record.exc_info else None
-    return not isinstance(error, http_exceptions.HttpProcessingError)
+    return not isinstance(error, _UNREADABLE)
 
 
 _http_log = logging.getLogger(__name__ + ".http")
 _http_log.addFilter(_not_the_peers_bytes)
+
+
+@web.middleware
+async def _in_the_apis_shape(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Also for what has no route, such as `CONNECT`."""
+    try:
+        return await handler(request)
+    except web.HTTPException as error:
+        return error_response(Refused(error.status, "invalid_request_error", error.reason))
 
 
 class Watch(Protocol):
@@ -119,6 +132,10 @@ class Door:
             return self._refuse(
                 Refused(413, "request_too_large", f"the body is larger than {MAX_BODY} bytes")
             )
+        except _UNREADABLE:
+            refusal = self._refuse(Refused(400, "invalid_request_error", "the body can't be read"))
+            refusal.force_close()  # where the next request would begin isn't known
+            return refusal
         verdict = await self._judge(
             Asked(
                 request.method,
@@ -213,7 +230,7 @@ class Gateway:
         if self._proxy is None:
             raise RuntimeError("the gateway is not open")
         door = Door(socket_path, access, self._proxy, watch)
-        app = web.Application(client_max_size=MAX_BODY)
+        app = web.Application(client_max_size=MAX_BODY, middlewares=[_in_the_apis_shape])
         app.router.add_route("*", "/{anything:.*}", door.handle)
         runner = web.AppRunner(
             app,

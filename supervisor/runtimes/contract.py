@@ -194,8 +194,16 @@ class Runtime(Protocol):
 class Channel(Protocol):
     """Bytes to and from one CLI process, wherever it lives; between a cage and the transport."""
 
+    @property
+    def stderr_bytes(self) -> int:
+        """How much it has written to its standard error."""
+        ...
+
     def chunks(self) -> AsyncIterator[bytes]:
-        """Its standard output in arbitrary pieces, until it closes. Applies back-pressure."""
+        """Its standard output in arbitrary pieces, until it closes. Applies back-pressure.
+
+        A piece may be empty: something came, if not on standard output.
+        """
         ...
 
     async def write(self, data: bytes) -> None:

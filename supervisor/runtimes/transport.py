@@ -26,6 +26,7 @@ from supervisor.runtimes.wire import (
     Control,
     FarCancelled,
     FarMessage,
+    Flooded,
     Mirror,
     Objection,
     Wire,
@@ -33,6 +34,8 @@ from supervisor.runtimes.wire import (
 
 logger = logging.getLogger(__name__)
 
+_MUCH_NOISE = 1024 * 1024
+"""Bytes on standard error of which nobody is told."""
 _QUEUE_LENGTH = 256
 _QUEUE_BYTES = 4 * 1024 * 1024
 _PIECE_BYTES = 16 * 1024
@@ -138,6 +141,7 @@ class ChannelTransport(Transport):
         self._watch = _watch_for(honeytokens)
         self._is_ahead = ahead
         self._ready = False
+        self._is_noise_told = False
         self._over = asyncio.Event()
         self._cause: TurnFailed | None = None
         self._writing = asyncio.Lock()
@@ -177,6 +181,11 @@ class ChannelTransport(Transport):
                 )
         except (HoneytokenTripped, _TooEarly) as ended:
             cause = ended
+        except Flooded:
+            cause = AgentProcessFailed(
+                "the agent process said too much that means nothing here",
+                remedy="send the message again",
+            )
         except OSError as error:
             cause = AgentProcessFailed(
                 f"the connection to the agent process broke: {error.strerror or error}",
@@ -200,6 +209,7 @@ class ChannelTransport(Transport):
 
     async def _controls(self) -> AsyncIterator[dict[str, Any]]:
         async for chunk in self._channel.chunks():
+            await self._warn_of_noise()
             for start in range(0, len(chunk), _PIECE_BYTES):
                 piece = chunk[start : start + _PIECE_BYTES]
                 self._require_silence()
@@ -214,6 +224,7 @@ class ChannelTransport(Transport):
                     self._require_silence()
                 # A socket that always has more never makes its reader wait: others would.
                 await asyncio.sleep(0)
+        await self._warn_of_noise()
         for admitted in self._wire.finish():
             if (control := await self._take(admitted)) is not None:
                 yield control
@@ -252,6 +263,12 @@ class ChannelTransport(Transport):
                 self._far.begin(request_id, server, message)
             case FarCancelled(request_id):
                 self._far.cancel(request_id)
+
+    async def _warn_of_noise(self) -> None:
+        if self._channel.stderr_bytes > _MUCH_NOISE and not self._is_noise_told:
+            self._is_noise_told = True
+            told = "of what the agent process writes to its standard error, only the end is kept"
+            await self._warn("much_stderr", told)
 
     async def _warn(self, code: str, message: str) -> None:
         await self.said.put(WarningEvent(code=code, message=message))

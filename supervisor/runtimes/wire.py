@@ -29,14 +29,21 @@ MAX_NAME_CHARS: Final = 256
 """Of a tool's name, and of every id."""
 MAX_CONTENT_BYTES: Final = 256 * 1024 * 1024
 MAX_SUBAGENTS: Final = 1000
-MAX_VALUES: Final = 1024 * 1024
+MAX_OBJECTIONS: Final = 1_000_000
+"""Lines of a turn that were read in vain: each costs some microseconds of everybody's time."""
+MAX_BLANK_LINES: Final = 1_000
+"""That nobody is told of."""
+MAX_VALUES: Final = 512 * 1024
 """Of one line, by its brackets and commas: two bytes of JSON can become eighty of memory."""
 
 _CONTENT_TYPES = frozenset({"system", "assistant", "user", "stream_event", "result"})
 _IGNORED_TYPES = frozenset({"keep_alive", "rate_limit_event", "tool_progress", "auth_status"})
 _REQUEST_SUBTYPES = frozenset({"hook_callback", "can_use_tool"})
 _FAR = "mcp_message"
+_NO_OBJECT = "a line that is no JSON object"
 _SUBAGENT = re.compile(r"subagents/(?:[A-Za-z0-9_-]{1,128}/){0,4}agent-[A-Za-z0-9_-]{1,128}\Z")
+_FRAMES = re.compile(rb"^[ \t\r\v\f]*\{[^\n]*", re.MULTILINE)
+"""Lines that may be JSON objects: what else comes by the million is left out unread."""
 _LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -88,6 +95,10 @@ class FarCancelled:
     request_id: str
 
 
+class Flooded(Exception):
+    """The process says more that means nothing than is worth reading."""
+
+
 Admitted = Control | Content | Mirror | Objection | FarMessage | FarCancelled
 
 
@@ -114,6 +125,8 @@ class Wire:
         self._content_bytes = 0
         self._subagents: set[str] = set()
         self._objections: Counter[str] = Counter()
+        self._read_in_vain = 0
+        self._blank_lines = 0
 
     @property
     def is_owed_an_answer(self) -> bool:
@@ -140,20 +153,15 @@ class Wire:
             self._to_far.discard(request_id)
 
     def feed(self, chunk: bytes) -> Iterator[Admitted]:
-        """Take in a piece of output; give what it completed."""
-        start = 0
-        while (end := chunk.find(b"\n", start)) >= 0:
-            piece = chunk[start:end]
-            start = end + 1
-            if self._skipping:
-                self._skipping = False
-                continue
-            if self._pending:
-                self._pending += piece
-                piece = bytes(self._pending)
-                self._pending.clear()
-            yield from self._line(piece)
-        rest = chunk[start:]
+        """Take in a piece of output; give what it completed. Raises Flooded."""
+        first = chunk.find(b"\n")
+        if first >= 0 and (self._pending or self._skipping):
+            yield from self._ended(chunk[:first])
+            chunk = chunk[first + 1 :]
+        last = chunk.rfind(b"\n")
+        if last >= 0:
+            yield from self._lines(chunk[:last])
+        rest = chunk[last + 1 :]
         if rest and not self._skipping:
             self._pending += rest
             if len(self._pending) > MAX_LINE_BYTES:
@@ -171,9 +179,48 @@ class Wire:
             if count > 1:
                 yield Objection(code, f"{count} such lines from the agent process were left out")
 
+    def _ended(self, rest: bytes) -> Iterator[Admitted]:
+        """The line that was begun in an earlier piece."""
+        if self._skipping:
+            self._skipping = False
+            return
+        self._pending += rest
+        piece = bytes(self._pending)
+        self._pending.clear()
+        yield from self._line(piece)
+
+    def _lines(self, lines: bytes) -> Iterator[Admitted]:
+        """Whole lines. What can't be a frame is counted for all of them together."""
+        if len(lines) > MAX_LINE_BYTES:
+            for line in lines.split(b"\n"):
+                yield from self._line(line)
+            return
+        frames = _FRAMES.findall(lines)
+        if len(frames) <= lines.count(b"\n"):
+            pieces = lines.split(b"\n")
+            said = sum(map(bool, map(bytes.strip, pieces)))
+            yield from self._blank(len(pieces) - said)
+            yield from self._left_out("not_json", _NO_OBJECT, said - len(frames))
+        for line in frames:
+            yield from self._line(line)
+
+    def _blank(self, count: int) -> Iterator[Objection]:
+        before = self._blank_lines
+        self._blank_lines += count
+        if before <= MAX_BLANK_LINES < self._blank_lines:
+            yield Objection("blank_lines", "blank lines from the agent process are left out")
+
     def _object(self, code: str, what: str) -> Iterator[Objection]:
-        self._objections[code] += 1
-        if self._objections[code] == 1:
+        """To a line that was read: that many are too many at some point."""
+        yield from self._left_out(code, what)
+        self._read_in_vain += 1
+        if self._read_in_vain > MAX_OBJECTIONS:
+            raise Flooded
+
+    def _left_out(self, code: str, what: str, count: int = 1) -> Iterator[Objection]:
+        before = self._objections[code]
+        self._objections[code] += count
+        if before == 0 and count:
             yield Objection(code, f"{what} from the agent process was left out")
 
     def _line(self, line: bytes) -> Iterator[Admitted]:
@@ -188,7 +235,7 @@ class Wire:
             return
         frame = _parse(line)
         if frame is None:
-            yield from self._object("not_json", "a line that is no JSON object")
+            yield from self._object("not_json", _NO_OBJECT)
         elif _too_deep(frame):
             yield from self._object("too_deep", f"JSON nested deeper than {MAX_DEPTH}")
         else:

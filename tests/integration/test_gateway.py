@@ -291,6 +291,39 @@ async def test_refused_requests_never_reach_the_upstream(tmp_path: Path) -> None
     ]
 
 
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+async def test_a_body_that_is_not_what_its_head_says_is_refused_in_the_apis_shape(
+    encoding: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with (
+        recorder(tmp_path) as upstream,
+        door_to(upstream.socket_path, tmp_path / "door.sock", access("claude-*")),
+        client(tmp_path / "door.sock") as http,
+    ):
+        headers = {"Content-Encoding": encoding, "Content-Type": "application/json"}
+        asking = http.post("/v1/messages", data=b"\x1f\x8bgarbage", headers=headers)
+        async with asking as answer:
+            assert answer.status == 400
+            assert (await answer.json())["error"]["type"] == "invalid_request_error"
+        assert (await ask(http))[0] == 200  # the control
+    assert len(upstream.bodies) == 1
+    assert "Traceback" not in caplog.text
+
+
+async def test_what_has_no_route_is_refused_in_the_apis_shape(tmp_path: Path) -> None:
+    async with (
+        recorder(tmp_path) as upstream,
+        door_to(upstream.socket_path, tmp_path / "door.sock", access("claude-*")),
+    ):
+        reader, writer = await asyncio.open_unix_connection(tmp_path / "door.sock")
+        writer.write(b"CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+        writer.close()
+    assert b" 404 " in head.splitlines()[0]
+    assert json.loads(body)["type"] == "error"
+    assert not upstream.bodies
+
+
 async def test_two_doors_at_once_do_not_mix(tmp_path: Path) -> None:
     both = asyncio.Barrier(2)
 

@@ -358,6 +358,26 @@ class Agent:
             text(f"word {number}")
         result()
 
+    def do_stderr_alone(self) -> None:
+        for _ in range(400):
+            os.write(2, b"noise " * 40_000)
+        result()
+
+    def do_blank_lines(self) -> None:
+        for _ in range(100):
+            raw(b"\n" * MIB)
+        result()
+
+    def do_short_lines(self) -> None:
+        for _ in range(100):
+            raw(b"x\n" * (MIB // 2))
+        result()
+
+    def do_empty_frames(self) -> None:
+        for _ in range(100):
+            raw(b"{}\n" * (MIB // 3))
+        result()
+
     def do_huge_totals(self) -> None:
         say(
             type="result",

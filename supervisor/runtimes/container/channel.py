@@ -37,6 +37,8 @@ class ContainerChannel:
         self._frames = Demultiplexer()
         self._unread = b""
         self._stderr_tail = b""
+        self.stderr_bytes = 0
+        """How much it has written to its standard error."""
         self._input_open = True
         self._objection: str | None = None
         self._heard = False
@@ -82,13 +84,12 @@ class ContainerChannel:
         return line if len(line) <= limit else None
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """Its standard output in arbitrary pieces, until it closes."""
+        """Its standard output in arbitrary pieces, until it closes; empty for what it isn't."""
         if self._unread:
             ahead, self._unread = self._unread, b""
             yield ahead
         while (piece := await self._read()) is not None:
-            if piece:
-                yield piece
+            yield piece
 
     async def write(self, data: bytes) -> None:
         """Send to its standard input. Raises AgentProcessFailed once it is closed."""
@@ -134,6 +135,7 @@ class ContainerChannel:
             self._objection = str(error)
             return None
         if output.stderr:
+            self.stderr_bytes += len(output.stderr)
             self._stderr_tail = (self._stderr_tail + output.stderr[-_STDERR_TAIL:])[-_STDERR_TAIL:]
         return output.stdout
 

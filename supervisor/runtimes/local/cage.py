@@ -91,6 +91,11 @@ class CagedChannel:
         self._process = process
         self._watch = watch
 
+    @property
+    def stderr_bytes(self) -> int:
+        """How much it has written to its standard error."""
+        return self._process.stderr_bytes
+
     def chunks(self) -> AsyncIterator[bytes]:
         """Its output, until it closes."""
         return self._process.chunks()

@@ -24,6 +24,8 @@ class ProcessChannel:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
         self._stderr_tail = b""
+        self.stderr_bytes = 0
+        """How much it has written to its standard error."""
 
     @property
     def pid(self) -> int:
@@ -93,6 +95,7 @@ class ProcessChannel:
         stderr = self._process.stderr
         assert stderr is not None  # noqa: S101  (started with a pipe)
         while chunk := await stderr.read(_CHUNK):
+            self.stderr_bytes += len(chunk)
             self._stderr_tail = (self._stderr_tail + chunk)[-_STDERR_TAIL:]
 
 

@@ -11,7 +11,8 @@ _MARKS = (
     "{}~", "#{}#", ".#{}", ".{}.swp", ".{}.swo", ".{}.un~", "{}.swp", "{}.~1~", ".{}.kate-swp",
     ".~lock.{}#", "{}.bak", "{}.BAK", "{}.old", "{}.orig", "{}.save.1", "{}_old", "{}-backup",
     "{}.1", "{}.tmp", "{}.dpkg-old", "{}.rpmsave", "{}.2026-01-31", "{}.20260131",
-    "{} copy", "{} copy 2", "{} (copy)", "{} (1)", "{} (another copy)", "Copy of {}", "Backup of {}", "{}.old.bak~",
+    "{} copy", "{} copy 2", "{} (copy)", "{} (1)", "{} (another copy)", "Copy of {}",
+    "Backup of {}", "{}.old.bak~",
 )  # fmt: skip
 _RULE = DenyRule(
     "logins", "r", names=("secrets.json", ".netrc"), paths=("**/.aws/config",), copies=True

@@ -130,6 +130,8 @@ async def test_what_is_not_on_its_way_counts_as_unanswered(tmp_path: Path) -> No
     """Or else a program that takes no answer could ask without end."""
 
     class Stuck:
+        stderr_bytes = 0
+
         async def chunks(self) -> AsyncIterator[bytes]:
             yield b""
 

@@ -27,6 +27,8 @@ class Endless:
         self.line = line
         self.taken = 0
 
+    stderr_bytes = 0
+
     async def chunks(self) -> AsyncIterator[bytes]:
         while True:
             self.taken += len(self.line)

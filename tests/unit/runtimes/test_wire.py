@@ -1,5 +1,6 @@
 """The filter between a hostile process and the SDK (invariant 7), without any process."""
 
+import itertools
 import json
 
 import orjson
@@ -237,6 +238,43 @@ def test_json_nested_beyond_the_limit_is_left_out() -> None:
     assert [type(each) for each in a_wire().feed(nested(wire.MAX_DEPTH - 2))] == [Content]
     assert codes(list(a_wire().feed(nested(wire.MAX_DEPTH + 1)))) == ["too_deep"]
     assert codes(list(a_wire().feed(nested(100_000)))) == ["not_json"]
+
+
+_FRAME = json.dumps({"type": "system", "session_id": SESSION}).encode()
+_PIECES = st.sampled_from(
+    [b"", b" ", b"x", b"\r", b"[1]", b"{", b"}", b'"{"', _FRAME, b"\t " + _FRAME]
+)
+
+
+@given(lines=st.lists(_PIECES, max_size=30), cuts=st.lists(st.integers(0, 600), max_size=6))
+def test_frames_are_found_among_any_junk_however_it_is_cut(
+    lines: list[bytes], cuts: list[int]
+) -> None:
+    target, sent = a_wire(), b"\n".join(lines) + b"\n"
+    places = [0, *sorted(each for each in cuts if each < len(sent)), len(sent)]
+    admitted = [
+        each for start, end in itertools.pairwise(places) for each in target.feed(sent[start:end])
+    ] + list(target.finish())
+    frames = [each for each in admitted if isinstance(each, Content)]
+    assert len(frames) == sum(line.strip() == _FRAME for line in lines)
+    junk = sum(line.strip() not in (b"", _FRAME) for line in lines)
+    assert ("not_json" in codes(admitted)) is (junk > 0)
+
+
+def test_blank_lines_are_told_of_once_there_are_very_many() -> None:
+    target = a_wire()
+    assert not list(target.feed(b"\n" * wire.MAX_BLANK_LINES))
+    assert codes(list(target.feed(b"\r\n" * 10))) == ["blank_lines"]
+    assert not list(target.feed(b"\n" * 10))
+
+
+def test_a_million_frames_that_mean_nothing_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("supervisor.runtimes.wire.MAX_OBJECTIONS", 100)
+    target = a_wire()
+    assert codes(list(target.feed(b"{}\n" * 100))) == ["unknown_frame"]
+    list(target.feed(b"x\n" * 1000))  # what can't be a frame isn't read, and may come
+    with pytest.raises(wire.Flooded):
+        list(target.feed(b"{}\n"))
 
 
 def test_a_line_of_very_many_small_values_is_not_even_parsed() -> None:
