@@ -205,6 +205,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
         await asyncio.gather(
             sweeper.sweep_all(), _warn_without_sandbox(machinery.engine, settings.runner_image)
         )
+        await stack.enter_async_context(sweeper)
         await asyncio.to_thread(machinery.views.prune)
         await stack.enter_async_context(machinery.room)
         board = Board()

@@ -21,6 +21,7 @@ from supervisor.variables import (
     as_named,
     default_data_dir,
     default_runtime_dir,
+    engine_socket,
     own_folder,
     resolved,
     spellings,
@@ -84,8 +85,9 @@ class Settings(BaseSettings):
     embeddings_key: SecretStr | None = Field(None, validation_alias=_named("embeddings_key"))
 
     engine_socket: Path = Field(
-        Path("/var/run/docker.sock"), validation_alias=_named("engine_socket")
+        default_factory=engine_socket, validation_alias=_named("engine_socket")
     )
+    """Without it `DOCKER_HOST`, if that is a Unix socket, else the engine's usual one."""
     runner_image: str = Field("trustfloor/runner:latest", validation_alias=_named("runner_image"))
     engine_path_map: Annotated[tuple[tuple[Path, Path], ...], NoDecode] = Field(
         (), validation_alias=_named("engine_path_map")

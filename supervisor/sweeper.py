@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final, Self
 
 from supervisor.errors import ConfigurationError, TurnFailed
 from supervisor.ids import InstanceId, TurnId
@@ -24,11 +25,17 @@ from supervisor.storage.reserve import Reserve
 
 logger = logging.getLogger(__name__)
 
+_SOONEST_SECONDS: Final = 2.0
+_LATEST_SECONDS: Final = 60.0
+"""Between two looks for an engine that was away: the longer it stays, the rarer they are."""
+
 
 class Sweeper:
     """Removes and counts what is ours. Never raises: what stays is found the next time.
 
-    `living` are the marks of what is in use, `waiting` those of them that wait for a message.
+    An async context manager: within it, a sweep that met no engine is made up for once there is
+    one again. `living` are the marks of what is in use, `waiting` those of them that wait for a
+    message.
     """
 
     def __init__(  # noqa: PLR0913 - all that may be left over, and who is told
@@ -51,6 +58,27 @@ class Sweeper:
         self._waiting = waiting
         self._instance = instance
         self._turns = turns
+        self._missed = asyncio.Event()
+        self._again: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._again = asyncio.create_task(self._make_up())
+        return self
+
+    async def __aexit__(self, *_exception: object) -> None:
+        if self._again is not None:
+            self._again.cancel()
+            await asyncio.wait({self._again})
+
+    async def _make_up(self) -> None:
+        seconds = _SOONEST_SECONDS
+        while True:
+            await self._missed.wait()
+            await asyncio.sleep(seconds)
+            seconds = min(2 * seconds, _LATEST_SECONDS)
+            if await self._sweep_containers():
+                seconds = _SOONEST_SECONDS
+                await self._sweep_rest()
 
     async def sweep_all(self) -> None:
         """At the start: what a supervisor before us left, its processes included."""
@@ -62,14 +90,25 @@ class Sweeper:
 
     async def sweep_after_turn(self) -> None:
         """What no living turn uses; its processes a turn has ended itself."""
+        await self._sweep_containers()
+        await self._sweep_rest()
+
+    async def _sweep_containers(self) -> bool:
+        """Whether they could be looked at."""
         try:
             reaped = await reap_containers(self._engine, self._instance, self._living)
         except TurnFailed as error:
-            logger.info("containers were not looked at: %s", error.message)
-        else:
-            if reaped.removed:
-                logger.warning("removed %d left-over containers", reaped.removed)
-            await self._tell("containers", reaped.removed)
+            if not self._missed.is_set():
+                logger.info("containers were not looked at: %s", error.message)
+            self._missed.set()
+            return False
+        self._missed.clear()
+        if reaped.removed:
+            logger.warning("removed %d left-over containers", reaped.removed)
+        await self._tell("containers", reaped.removed)
+        return True
+
+    async def _sweep_rest(self) -> None:
         try:
             await self._tell("folders", await asyncio.to_thread(self._sweep_folders))
         except OSError as error:

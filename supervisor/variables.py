@@ -27,6 +27,7 @@ SETTINGS: Final = (
     "audit_key_file", "traces_url", "log_format",
 )  # fmt: skip
 """The names of all settings (`settings.Settings`)."""
+ENGINE_SOCKET: Final = "/var/run/docker.sock"
 DEFAULT_VAULT: Final = Path("sample-vault")
 SHIPPED_POLICIES: Final = Path(__file__).resolve().parent.parent / "policies"
 
@@ -105,6 +106,23 @@ def default_data_dir() -> Path:
 def api_socket(data_dir: Path) -> Path:
     """Where the supervisor of a data folder listens besides its port, for that folder's owner."""
     return data_dir / "api.sock"
+
+
+def engine_socket(environ: Mapping[str, str] | None = None) -> Path:
+    """Where the container engine listens: `DOCKER_HOST`, else the usual place.
+
+    Raises ConfigurationError for an engine that is not on a Unix socket: the vault's folders and
+    the model's sockets must be on the engine's own machine.
+    """
+    host = (os.environ if environ is None else environ).get("DOCKER_HOST") or ENGINE_SOCKET
+    path = host.removeprefix("unix://")
+    if not path.startswith("/"):
+        raise ConfigurationError(
+            f"{host!r} is no Unix socket",
+            where="DOCKER_HOST",
+            remedy=f"use the engine of this machine: unix://{ENGINE_SOCKET}",
+        )
+    return Path(path)
 
 
 def default_runtime_dir() -> Path:

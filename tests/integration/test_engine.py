@@ -8,7 +8,6 @@ import socket
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,9 +19,10 @@ from supervisor.errors import (
     ImageMissing,
 )
 from supervisor.runtimes.container import verify
-from supervisor.runtimes.container.engine import ContainerId, Engine, socket_path
+from supervisor.runtimes.container.engine import ContainerId, Engine
 from supervisor.runtimes.container.receipt import judge
 from supervisor.runtimes.container.start_line import StartLine, encode
+from supervisor.settings import Settings
 from tests.worlds import engine as world
 from tests.worlds.waiting import A_WHILE
 
@@ -305,19 +305,34 @@ async def test_an_engine_that_goes_away_during_a_turn_is_lost_and_nothing_else(
 
 
 @pytest.mark.parametrize(
-    ("given", "environ", "path"),
+    ("environ", "path"),
     [
-        (None, {}, "/var/run/docker.sock"),
-        (None, {"DOCKER_HOST": "unix:///run/user/1/docker.sock"}, "/run/user/1/docker.sock"),
-        ("/run/x.sock", {"DOCKER_HOST": "unix:///y.sock"}, "/run/x.sock"),
-        ("unix:///run/x.sock", {}, "/run/x.sock"),
+        ({}, "/var/run/docker.sock"),
+        ({"DOCKER_HOST": ""}, "/var/run/docker.sock"),
+        ({"DOCKER_HOST": "unix:///run/user/1/docker.sock"}, "/run/user/1/docker.sock"),
+        ({"DOCKER_HOST": "/run/x.sock"}, "/run/x.sock"),
+        (
+            {"DOCKER_HOST": "unix:///y.sock", "TRUSTFLOOR_ENGINE_SOCKET": "/run/x.sock"},
+            "/run/x.sock",
+        ),
     ],
 )
-def test_the_engine_is_where_it_is_said_to_be(given: Any, environ: Any, path: Any) -> None:
-    assert socket_path(given, environ) == path
+def test_the_engine_is_where_it_is_said_to_be(
+    environ: dict[str, str], path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("DOCKER_HOST", "TRUSTFLOOR_ENGINE_SOCKET"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    assert str(Settings().engine_socket) == path
 
 
 @pytest.mark.parametrize("host", ["tcp://10.0.0.1:2375", "ssh://host", "relative.sock"])
-def test_an_engine_on_another_machine_is_a_configuration_error(host: Any) -> None:
-    with pytest.raises(ConfigurationError):
-        socket_path(None, {"DOCKER_HOST": host})
+def test_an_engine_on_another_machine_is_a_configuration_error(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TRUSTFLOOR_ENGINE_SOCKET", raising=False)
+    monkeypatch.setenv("DOCKER_HOST", host)
+    with pytest.raises(ConfigurationError) as error:
+        Settings()
+    assert error.value.where == "DOCKER_HOST"

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from supervisor.runtimes.container.engine import DEFAULT_SOCKET, Engine
+from supervisor.runtimes.container.engine import Engine
+from supervisor.variables import ENGINE_SOCKET
 from tests.worlds.engine import relay
 from tests.worlds.engine_faults import faulty_engine
 from tests.worlds.house import House, Turn, a_house, bash, is_a, prompt, step
@@ -89,7 +90,7 @@ async def test_an_agent_that_its_own_tool_killed_was_not_killed_from_outside(hou
 
 
 async def test_an_engine_lost_in_the_turn_is_told_and_the_next_message_finds_it_again() -> None:
-    with relay(DEFAULT_SOCKET) as engine:
+    with relay(ENGINE_SOCKET) as engine:
         async with a_house(engine_socket=engine.path) as house:
             turn = await house.send(prompt(bash("sleep 600"), step("x")), until=is_a("tool_use"))
             engine.cut()
@@ -129,3 +130,16 @@ async def test_an_engine_that_stands_still_in_the_turn_ends_it_and_is_named(
         await engine.stop()
         await engine.mend()
         await goes_on(house, turn)
+
+
+async def test_what_a_lost_engine_kept_of_ours_goes_once_it_is_back() -> None:
+    """Nobody sends a message, and nobody starts the supervisor anew."""
+    with relay(ENGINE_SOCKET) as engine:
+        async with a_house(engine_socket=engine.path) as house:
+            turn = await house.send(prompt(bash("sleep 600"), step("x")), until=is_a("tool_use"))
+            engine.cut()
+            await turn.go_on()
+            assert turn.end["code"] == "engine_lost", turn.end
+            assert (await left_of(house.root / "data", house.root / "run")).containers
+            engine.open()
+            await nothing_left_of(house.root / "data", house.root / "run")

@@ -22,6 +22,7 @@ from supervisor.runtimes.container.engine import RUNNER_IMAGE
 from supervisor.runtimes.local.leftovers import count_marked
 from supervisor.storage.identity import instance_of
 from supervisor.trust.levels import TrustLevel
+from supervisor.variables import ENGINE_SOCKET
 from tests.worlds import hostile_image as images
 from tests.worlds.engine import Relay
 from tests.worlds.house import House, Turn, a_house, bash, prompt, step
@@ -140,7 +141,7 @@ async def test_without_an_engine_the_turn_is_refused_and_once_it_is_back_it_runs
         async with a_house_behind(path) as house:
             turn = await refused(house, tmp_path / "marker", "engine_unreachable")
             path.unlink(missing_ok=True)
-            relay = Relay(path, engines.DEFAULT_SOCKET)
+            relay = Relay(path, ENGINE_SOCKET)
             relay.open()
             try:
                 await mended(house, turn, tmp_path / "marker")
@@ -166,7 +167,7 @@ async def test_an_engine_that_goes_away_during_the_turn_ends_it_with_an_error(
     tmp_path: Path,
 ) -> None:
     with socket_folder() as path:
-        relay = Relay(path, engines.DEFAULT_SOCKET)
+        relay = Relay(path, ENGINE_SOCKET)
         relay.open()
         try:
             async with a_house_behind(path) as house:

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from supervisor.engine_filter.opened import open_filter
-from supervisor.runtimes.container.engine import DEFAULT_SOCKET
 from supervisor.runtimes.container.runtime import Waiting
 from supervisor.runtimes.waiting import Held, WaitingRoom
 from supervisor.settings import Settings
 from supervisor.trust.levels import TrustLevel
+from supervisor.variables import ENGINE_SOCKET
 from tests.security.test_inv_03_waiting_sandboxes import HELLO, the_waiting_one, waited
 from tests.worlds.audit import entries_in
 from tests.worlds.engine_image import docker
@@ -52,7 +52,7 @@ async def a_house_behind_the_filter(count: int) -> AsyncIterator[House]:
         )
         socket = root / "filter.sock"
         async with (
-            open_filter(settings, listen=socket, engine=Path(DEFAULT_SOCKET), mode=0o600),
+            open_filter(settings, listen=socket, engine=Path(ENGINE_SOCKET), mode=0o600),
             a_house(root, engine_socket=socket, waiting_sandboxes=2) as house,
         ):
             yield house

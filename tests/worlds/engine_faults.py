@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-from supervisor.runtimes.container.engine import DEFAULT_SOCKET
+from supervisor.variables import ENGINE_SOCKET
 
 
 class FaultyEngine:
@@ -39,7 +39,7 @@ class FaultyEngine:
             self.path.unlink(missing_ok=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        far_reader, far_writer = await asyncio.open_unix_connection(DEFAULT_SOCKET)
+        far_reader, far_writer = await asyncio.open_unix_connection(ENGINE_SOCKET)
         self._writers |= {writer, far_writer}
         try:
             async with asyncio.TaskGroup() as group:

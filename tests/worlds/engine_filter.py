@@ -19,9 +19,10 @@ import h11
 
 from supervisor.engine_filter.opened import open_filter
 from supervisor.ids import InstanceId, TurnId, new_instance_id, new_session_id, new_turn_id
-from supervisor.runtimes.container.engine import DEFAULT_SOCKET, Engine
+from supervisor.runtimes.container.engine import Engine
 from supervisor.runtimes.container.spec import ContainerSpec, Limits, container_spec
 from supervisor.settings import Settings
+from supervisor.variables import ENGINE_SOCKET
 from tests.worlds.waiting import A_WHILE
 
 SMALL = Limits(memory_bytes=128 << 20, pids=64, cpus=1.0, tmp_bytes=16 << 20, home_bytes=16 << 20)
@@ -88,7 +89,7 @@ class FilterWorld:
 
     async def say(self, raw: bytes, *, past: bool = False) -> Said:
         """These very bytes, and the answer to them; status 0: the connection was just closed."""
-        path = DEFAULT_SOCKET if past else str(self.socket)
+        path = ENGINE_SOCKET if past else str(self.socket)
         async with asyncio.timeout(A_WHILE):
             reader, writer = await asyncio.open_unix_connection(path)
             try:
@@ -132,7 +133,7 @@ async def a_filter(count: int = 64) -> AsyncIterator[FilterWorld]:
     try:
         async with (
             Engine() as real,
-            open_filter(settings, listen=socket, engine=Path(DEFAULT_SOCKET), mode=0o600),
+            open_filter(settings, listen=socket, engine=Path(ENGINE_SOCKET), mode=0o600),
             Engine(str(socket)) as engine,
         ):
             image = await real.image_id()

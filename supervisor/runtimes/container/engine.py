@@ -21,7 +21,6 @@ import docker.errors
 import requests.exceptions
 
 from supervisor.errors import (
-    ConfigurationError,
     EngineRefused,
     EngineUnreachable,
     ImageMissing,
@@ -29,12 +28,12 @@ from supervisor.errors import (
 )
 from supervisor.ids import InstanceId
 from supervisor.runtimes.container.spec import LABEL_INSTANCE, ContainerSpec
+from supervisor.variables import engine_socket
 
 ContainerId = NewType("ContainerId", str)
 """The engine's own id of a container; a name is never used to find one."""
 
 CALL_SECONDS: Final = 8.0
-DEFAULT_SOCKET: Final = "/var/run/docker.sock"
 RUNNER_IMAGE: Final = "trustfloor/runner:latest"
 RUNNER_LABEL: Final = "trustfloor.runner"
 RUNNER_PROTOCOL: Final = "1"
@@ -87,30 +86,11 @@ def _close(attaching: asyncio.Future[socket.socket]) -> None:
         attaching.result().close()
 
 
-def socket_path(given: str | None = None, environ: Mapping[str, str] | None = None) -> str:
-    """Where the engine listens: what is given, else DOCKER_HOST, else the usual place.
-
-    Raises ConfigurationError for an engine that is not on a Unix socket: the vault's folders and
-    the model's sockets must be on the engine's own machine.
-    """
-    host = given or (os.environ if environ is None else environ).get("DOCKER_HOST") or ""
-    if not host:
-        return DEFAULT_SOCKET
-    path = host.removeprefix("unix://")
-    if not path.startswith("/"):
-        raise ConfigurationError(
-            f"{host!r} is no Unix socket",
-            where="DOCKER_HOST",
-            remedy="use the engine of this machine: unix:///var/run/docker.sock",
-        )
-    return path
-
-
 class Engine:
     """One engine on a Unix socket. Close it with `close`, or use it as a context manager."""
 
     def __init__(self, path: str | None = None) -> None:
-        self.path = socket_path(path)
+        self.path = path or str(engine_socket())
         self._client: docker.APIClient | None = None
         self._connecting = threading.Lock()
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="engine")
