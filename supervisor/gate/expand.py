@@ -63,7 +63,7 @@ def _step(folders: list[str], part: str, cwd: str, walk: Walk, *, last: bool) ->
                         return found
                     if matches.match(entry.name) and (last or entry.is_dir()):
                         found.append(_join(folder, entry.name))
-        except OSError:
+        except (OSError, ValueError):  # a name that no file can have, too
             continue
     return found
 

@@ -167,6 +167,8 @@ def _walk(path: str, cwd: str, met: list[str]) -> _Walked:
                 absent = posixpath.normpath(posixpath.join(step, *reversed(ahead)))
                 return _Walked(absent, entry or absent)
             raise _Unfollowable(error.strerror or "the path can't be looked up") from None
+        except ValueError:  # half a character, a NUL
+            raise _Unfollowable("no file can have such a name") from None
         if target is None:
             here = step
             continue

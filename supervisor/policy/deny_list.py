@@ -8,7 +8,7 @@ the rule says otherwise.
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -23,6 +23,8 @@ LONGEST_REMEMBERED = 512
 LONGEST_NAME = 1_024
 """Characters of one part of a path; no file system holds a longer name (255 bytes, mostly)."""
 
+_DEEPEST_START, _DEEPEST_END = 32, 96
+"""Folders at both ends of a path that are looked at."""
 _WILD = re.compile(r"[*?\[\]{}!\\]")
 _GLOB_FLAGS = wcglob.GLOBSTAR | wcglob.DOTGLOB
 _INVISIBLE_CATEGORIES = frozenset({"Cf", "Cc", "Mn", "Me"})
@@ -62,6 +64,14 @@ def _fold(text: str) -> str:
         return text.lower()
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return "".join(c for c in folded if unicodedata.category(c) not in _INVISIBLE_CATEGORIES)
+
+
+def _path_of(parts: Sequence[str], index: int) -> str:
+    """The path up to one of its parts; of a very deep one the middle, which no glob names."""
+    start = max(_DEEPEST_START, index + 1 - _DEEPEST_END)
+    if start == _DEEPEST_START:
+        return "/".join(parts[: index + 1])
+    return "/".join([*parts[:_DEEPEST_START], *parts[start : index + 1]])
 
 
 def _alternatives(globs: Iterable[str]) -> re.Pattern[str] | None:
@@ -199,9 +209,10 @@ class DenyList:
     def _look(self, path: str) -> DenyRule | None:
         parts = [part for part in (canonical(p) for p in path.split("/")) if part not in ("", ".")]
         for index, part in enumerate(parts):
-            rule = self._match_part(part, "/".join(parts[: index + 1]), parts[-1])
-            if rule is not None:
-                return rule
+            if self._may_be_denied(part) or next(originals(part), None) is not None:
+                rule = self._match_part(part, _path_of(parts, index), parts[-1])
+                if rule is not None:
+                    return rule
         return None
 
     def below(self, folder: str, name: str) -> DenyRule | None:

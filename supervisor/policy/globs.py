@@ -14,12 +14,16 @@ from supervisor.policy.deny_list import DenyList
 MOST_ALTERNATIVES = 64
 MOST_STEPS = 512
 """Braces that are opened in one pattern."""
+MOST_GROUPS = 32
+"""Of bash's groups in one pattern; of more, all are read by the same number of their choices."""
+_LONGEST_NAME_GLOB = 4_096
 _MAGIC = re.compile(r"[*?\[\]{}]|[@+!]\(")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _RANGE = re.compile(r"([A-Za-z0-9])\.\.([A-Za-z0-9])\Z")
 _STRAY = re.compile(r"[\[\]{}]")
 _SPAN = re.compile(r"(.)-(.)|(.)", re.DOTALL)
-_SET = re.compile(r"\[[!^]?\]?[^\]]*\]")
+_SET = re.compile(r"\[[!^]?\]?[^\]]{0,1024}\]")
+"""Bounded, so that brackets that are never closed don't cost the square of the pattern's length."""
 _SET_OF_ONE = re.compile(r"\[([^]!^])\]")
 _SIGNS = re.compile(r"[*?\[\](){}|!@+\\-]")
 _GROUP = re.compile(r"([?*+@!])\(([^()]*)\)")
@@ -127,6 +131,8 @@ def only_means_denied(pattern: str, denied: DenyList) -> str | None:
 
 def _without_groups(pattern: str) -> tuple[str, ...]:
     """The pattern with bash's groups (`@(a|b)`, `?(a)`) as one of their choices, or as nothing."""
+    if pattern.count("(") > MOST_GROUPS:
+        return _with_like_choices(pattern)
     pending, done = [pattern], list[str]()
     while pending and len(done) + len(pending) <= MOST_ALTERNATIVES:
         text = pending.pop()
@@ -142,9 +148,28 @@ def _without_groups(pattern: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(done + pending))
 
 
+def _with_like_choices(pattern: str) -> tuple[str, ...]:
+    """The pattern with all groups as their first choices, as their second, …; optional ones too."""
+    most = max((match[2].count("|") + 1 for match in _GROUP.finditer(pattern)), default=0)
+    found: list[str] = []
+    for number in range(min(most, MOST_ALTERNATIVES // 2)):
+        for optional in (False, True):
+
+            def choice(group: re.Match[str], at: int = number, left: bool = optional) -> str:
+                kind, choices = group[1], group[2].split("|")
+                if kind == "!":
+                    return "*"
+                return "" if left and kind in "?*" else choices[min(at, len(choices) - 1)]
+
+            found.append(_GROUP.sub(choice, pattern))
+    return tuple(dict.fromkeys(found or [pattern]))
+
+
 def _spelt_name(pattern: str, denied: DenyList) -> str | None:
     """A denied name that the pattern's last part matches and mostly spells."""
     last = pattern.rstrip("/").rsplit("/", 1)[-1]
+    if len(last) > _LONGEST_NAME_GLOB:
+        return None
     fixed = _SET.sub("", _GROUP.sub(_spelt_by_group, last))
     letters = sum(c.isalnum() for c in fixed)
     if letters == 0 or not has_magic(last):

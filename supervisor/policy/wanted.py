@@ -83,8 +83,11 @@ def _search(call: ToolCall) -> Wants:
         patterns: tuple[str, ...] = (pattern,) if pattern else ()
         scan = None
     else:
-        patterns = tuple(each for each in _split_globs(globs or "") if not each.startswith("!"))
-        never = tuple(each[1:] for each in _split_globs(globs or "") if each.startswith("!"))
+        parts = tuple(dict.fromkeys(_split_globs(globs or "")))
+        if len(parts) > MOST_TEXTS:
+            return Wants(doubt=f"the call names more than {MOST_TEXTS} globs")
+        patterns = tuple(each for each in parts if not each.startswith("!"))
+        never = tuple(each[1:] for each in parts if each.startswith("!"))
         only = patterns or _FILE_TYPES.get(str(call.input.get("type", "")), ())
         scan = Scan(only=only, never=() if patterns else never)
     below = [

@@ -91,6 +91,8 @@ class Use:
     """Whether the word at hand is the value of an option."""
     outside: tuple[str, ...] = ()
     """What code at hand may get from outside: its arguments, lines of its input, variables."""
+    _carrying: tuple[Invocation, bool] | None = None
+    """The invocation that `carries` was last asked about, and the answer: it may be per word."""
 
     @property
     def argv(self) -> tuple[Value, ...]:
@@ -110,9 +112,13 @@ class Use:
     @property
     def carries(self) -> bool:
         """Whether what it sends may hold data of this machine."""
-        stdin = self.invocation.stdin
-        fed = stdin is not None and stdin.text.only != ""
-        return fed or any(each.from_data for each in self.argv)
+        invocation = self.invocation
+        if self._carrying is None or self._carrying[0] is not invocation:
+            stdin = invocation.stdin
+            fed = stdin is not None and stdin.text.only != ""
+            found = fed or any(each.from_data for each in invocation.argv)
+            self._carrying = invocation, found
+        return self._carrying[1]
 
     def emit(  # noqa: PLR0913 - the fields of an effect
         self,
