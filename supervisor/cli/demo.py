@@ -5,7 +5,7 @@ import signal
 import sys
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -86,15 +86,46 @@ def demo(
     try:
         held = asyncio.run(_tour(teller, policies, wait=wait))
     except KeyboardInterrupt:
-        teller.line("the tour was interrupted; what it had started is gone", "yellow")
-        raise typer.Exit(130) from None
+        raise _interrupted(teller, signal.SIGINT) from None
+    except _Ended as ended:
+        raise _interrupted(teller, ended.signal) from None
     raise typer.Exit(0 if held else 1)
 
 
+class _Ended(Exception):
+    """The tour was told to end."""
+
+    def __init__(self, signal: signal.Signals) -> None:
+        super().__init__(signal.name)
+        self.signal = signal
+
+
+def _interrupted(teller: Teller, by: signal.Signals) -> typer.Exit:
+    with suppress(OSError):  # a terminal that was closed takes no more
+        teller.line("the tour was interrupted; what it had started is gone", "yellow")
+    return typer.Exit(128 + by)
+
+
 async def _tour(teller: Teller, policies: Path | None, *, wait: bool) -> bool:
-    tour = asyncio.current_task()
-    assert tour is not None  # noqa: S101 - a coroutine that runs is a task's
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, tour.cancel)
+    """Play it; a signal that ends programs ends it in good order. Raises _Ended."""
+    playing = asyncio.ensure_future(_play(teller, policies, wait=wait))
+    told: list[signal.Signals] = []
+
+    def end(by: signal.Signals) -> None:
+        told.append(by)
+        playing.cancel()
+
+    for each in (signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(each, end, each)
+    try:
+        return await playing
+    except asyncio.CancelledError:
+        if told:
+            raise _Ended(told[0]) from None
+        raise
+
+
+async def _play(teller: Teller, policies: Path | None, *, wait: bool) -> bool:
     claims: list[Claim] = []
     began = time.time()
     left = 0

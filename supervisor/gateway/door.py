@@ -126,16 +126,9 @@ class Door:
             # 402: the CLI gives up at once and shows the message (a 429 it would retry)
             self.over_budget = True
             return self._refuse(Refused(402, "billing_error", reason))
-        try:
-            body = await request.read()
-        except web.HTTPRequestEntityTooLarge:
-            return self._refuse(
-                Refused(413, "request_too_large", f"the body is larger than {MAX_BODY} bytes")
-            )
-        except _UNREADABLE:
-            refusal = self._refuse(Refused(400, "invalid_request_error", "the body can't be read"))
-            refusal.force_close()  # where the next request would begin isn't known
-            return refusal
+        body = await self._body_of(request)
+        if isinstance(body, web.Response):
+            return body
         verdict = await self._judge(
             Asked(
                 request.method,
@@ -158,6 +151,26 @@ class Door:
             self.trouble = what
 
         return await self._proxy.forward(request, verdict, charge, trouble)
+
+    async def _body_of(self, request: web.Request) -> bytes | web.Response:
+        """The body, or the answer to a request without one that can be read."""
+        if request.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
+            # Nobody needs it here, and a small body can be made to unpack to gigabytes.
+            return self._hang_up(Refused(415, "invalid_request_error", "the body is encoded"))
+        try:
+            return await request.read()
+        except web.HTTPRequestEntityTooLarge:
+            return self._refuse(
+                Refused(413, "request_too_large", f"the body is larger than {MAX_BODY} bytes")
+            )
+        except _UNREADABLE:
+            return self._hang_up(Refused(400, "invalid_request_error", "the body can't be read"))
+
+    def _hang_up(self, refused: Refused) -> web.Response:
+        """Refuse, where it isn't known what comes next on this connection."""
+        answer = self._refuse(refused)
+        answer.force_close()
+        return answer
 
     async def _judge(self, asked: Asked, head: str) -> Admitted | Refused:
         if len(asked.body) <= JUDGED_AT_ONCE:
@@ -238,6 +251,7 @@ class Gateway:
             logger=_http_log,
             handle_signals=False,
             handler_cancellation=True,
+            auto_decompress=False,
             shutdown_timeout=CLOSE_SECONDS,
         )
         await runner.setup()

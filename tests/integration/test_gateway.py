@@ -1,4 +1,5 @@
 import asyncio
+import gzip
 import io
 import json
 import logging
@@ -292,18 +293,20 @@ async def test_refused_requests_never_reach_the_upstream(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
-async def test_a_body_that_is_not_what_its_head_says_is_refused_in_the_apis_shape(
+async def test_an_encoded_body_is_refused_unread_in_the_apis_shape(
     encoding: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """A few bytes of one may unpack to gigabytes."""
     async with (
         recorder(tmp_path) as upstream,
         door_to(upstream.socket_path, tmp_path / "door.sock", access("claude-*")),
         client(tmp_path / "door.sock") as http,
     ):
         headers = {"Content-Encoding": encoding, "Content-Type": "application/json"}
-        asking = http.post("/v1/messages", data=b"\x1f\x8bgarbage", headers=headers)
+        bomb = gzip.compress(bytes(64 << 20)) if encoding == "gzip" else b"\x1f\x8bgarbage"
+        asking = http.post("/v1/messages", data=bomb, headers=headers)
         async with asking as answer:
-            assert answer.status == 400
+            assert answer.status == 415
             assert (await answer.json())["error"]["type"] == "invalid_request_error"
         assert (await ask(http))[0] == 200  # the control
     assert len(upstream.bodies) == 1

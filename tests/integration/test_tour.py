@@ -2,9 +2,11 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -90,24 +92,45 @@ def test_without_a_sandbox_the_tour_says_what_to_do_and_claims_nothing(
     assert not re.search(r"^   (held|NOT HELD)\b|^tour: ", claims, re.MULTILINE)
 
 
-def test_a_tour_that_is_ended_from_outside_leaves_nothing(temporary: Path) -> None:
+def ended_by(by: signal.Signals, temporary: Path) -> tuple[int, str]:
+    """A tour that gets this signal while a turn is about to run: its exit status and last words."""
     with subprocess.Popen(
         [sys.executable, "-m", "supervisor", "demo"],
         cwd=ROOT,
         env={**os.environ, "TMPDIR": str(temporary)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
     ) as tour:
         assert tour.stdout is not None
         for line in tour.stdout:
-            if line.startswith("   person"):  # a turn is about to run
-                tour.send_signal(signal.SIGTERM)
+            if line.startswith("   person"):
+                tour.send_signal(by)
                 break
-        tour.stdout.read()
-        assert tour.wait(timeout=SECONDS) != 0
+        return tour.wait(timeout=SECONDS), tour.stdout.read()
+
+
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGHUP], ids=str)
+def test_a_tour_that_is_ended_from_outside_leaves_nothing_and_says_so(
+    by: signal.Signals, temporary: Path
+) -> None:
+    status, words = ended_by(by, temporary)
+    assert status == 128 + by
+    assert "what it had started is gone" in words
+    assert "Traceback" not in words
     assert not with_folder_in_environment(temporary)
     assert not list(temporary.iterdir())
+
+
+def test_the_supervisor_of_a_tour_that_is_killed_ends_too(temporary: Path) -> None:
+    ended_by(signal.SIGKILL, temporary)
+    until = time.monotonic() + SECONDS
+    while with_folder_in_environment(temporary):
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    for each in temporary.iterdir():  # nobody is left who could do it
+        shutil.rmtree(each)
 
 
 def with_folder_in_environment(folder: Path) -> Mapping[str, bytes]:

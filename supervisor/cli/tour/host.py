@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -26,6 +27,12 @@ _OWN: Final = "TRUSTFLOOR_"
 _KEPT: Final = frozenset(
     {"TRUSTFLOOR_ENGINE_SOCKET", "TRUSTFLOOR_RUNNER_IMAGE", "TRUSTFLOOR_ENGINE_PATH_MAP"}
 )
+
+
+_ENDS_WITH_US: Final = (
+    ("setpriv", "--pdeathsig", "TERM") if shutil.which("setpriv") is not None else ()
+)
+"""Stops the supervisor where the tour is killed, and can't do it itself any more (prctl(2))."""
 
 
 class SupervisorFailed(TrustfloorError):
@@ -96,6 +103,7 @@ async def running_supervisor(world: World, policies: Path | None) -> AsyncIterat
     async def start() -> asyncio.subprocess.Process:
         with world.log.open("ab") as log:
             process = await asyncio.create_subprocess_exec(
+                *_ENDS_WITH_US,
                 *(sys.executable, "-m", "supervisor", "serve"),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,

@@ -95,6 +95,7 @@ async def finds_no_secret(stage: Stage) -> list[Claim]:
         gave_no_secret("the Read tool is refused .env", _by_tool(told, "Read"), secrets),
         gave_no_secret("cat doesn't get at it", told.act("cat /vault/.env"), secrets),
         gave_no_secret("nor under names put together", told.act("f=/vault/.e"), secrets),
+        gave_no_secret("nor by find -exec", told.act("find /vault"), secrets),
         gave_no_secret("nor by a hard link", told.act(HARD_LINK), secrets),
         gave_no_secret("nor by a symbolic link", told.act(SYMBOLIC_LINK), secrets),
         Claim(

@@ -296,6 +296,7 @@ class Engine:
             self.is_silent = False
             return answer
         except TimeoutError:
+            self.is_silent = True
             raise _unreachable(
                 self.path, "accepts and doesn't answer", "restart the engine"
             ) from None
@@ -311,6 +312,7 @@ class Engine:
         ) as error:
             failure = translate(error, self.path)
             if isinstance(failure, EngineUnreachable):
+                self.is_silent = True
                 self._forget()
             raise failure from error
 
