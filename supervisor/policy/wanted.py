@@ -34,6 +34,8 @@ _ELSEWHERE = (
     "dangerous", "sandbox",
 )  # fmt: skip
 """Parts of the names of fields by which an agent is put elsewhere, or outlives who called it."""
+_TOLD = ("prompt", "args")
+"""Fields of what an agent is told to do."""
 _CONTENT_SEARCH = "Glob"  # the one search tool that gives names only
 _BASH = "Bash"  # other tools of the kind look after a shell that runs
 _NOT_BASH = frozenset({"PowerShell", "REPL"})
@@ -168,14 +170,19 @@ def _words(call: ToolCall, commands: Sequence[str]) -> Wants:
 
 
 def _agent(call: ToolCall) -> Wants:
-    """Prose for an agent, whose own calls are judged; not so where and how long it works."""
+    """Prose for an agent, whose own calls are judged; not so where and how long it works.
+
+    What it is told is judged only where it is a name and nothing else (a skill's `.env`).
+    """
     if call.level is not TrustLevel.FULL:
         for key, value in call.input.items():
             if value not in (None, False, "") and any(each in plain(key) for each in _ELSEWHERE):
                 return Wants(
                     doubt=f"`{str(key)[:80]}` lets an agent work elsewhere, or go on alone"
                 )
-    return Wants()
+    told = [str(call.input[key]).strip() for key in _TOLD if isinstance(call.input.get(key), str)]
+    names = [each for each in told if each and not any(c.isspace() for c in each)]
+    return Wants(paths=tuple(Wanted(each, Use.ARGUMENT) for each in names), patterns=tuple(names))
 
 
 def _web(call: ToolCall) -> Wants:
