@@ -17,14 +17,19 @@ def find_url(data_dir: Path | None = None) -> str:
     return os.environ.get("TRUSTFLOOR_URL") or socket_at(api_socket(data_folder(data_dir)))
 
 
-def find_trust() -> ssl.SSLContext | bool:
+def no_trust() -> ssl.SSLContext:
+    """No certificates to believe, where no TLS is spoken; to load the usual ones takes a while."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def find_trust(url: str) -> ssl.SSLContext | bool:
     """Whose certificates are believed: `TRUSTFLOOR_CA_FILE` (PEM), or the usual authorities.
 
     Raises Unreachable for a file that is no good: without it nobody could be told from another.
     """
     named = os.environ.get("TRUSTFLOOR_CA_FILE")
     if not named:
-        return True
+        return True if url.lower().startswith("https:") else no_trust()
     try:
         return ssl.create_default_context(cafile=named)
     except OSError as error:

@@ -1,6 +1,5 @@
 """One connection to a supervisor: answers and streams, as they come over HTTP."""
 
-import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import TracebackType
@@ -10,7 +9,7 @@ import httpx
 from httpx_sse import EventSource
 
 from trustfloor.errors import refused, unreachable
-from trustfloor.finding import find_trust
+from trustfloor.finding import find_trust, no_trust
 from trustfloor.private_socket import PrivateSocket, socket_of
 
 SILENCE_SECONDS: Final = 50.0
@@ -27,17 +26,17 @@ class AsyncConnection:
         """Raises Unreachable for a socket that could be somebody else's."""
         self._url = url
         self._socket: PrivateSocket | None = None
-        base_url, trusted, transport = url, find_trust, None
+        base_url, transport = url, None
         path = socket_of(url)
         if path is not None:
             self._socket = PrivateSocket(path)
-            base_url, trusted = "http://localhost", _nobody
-            transport = httpx.AsyncHTTPTransport(uds=self._socket.path, verify=_nobody())
+            base_url = "http://localhost"
+            transport = httpx.AsyncHTTPTransport(uds=self._socket.path, verify=no_trust())
         self.http = httpx.AsyncClient(
             base_url=base_url,
             headers={"Authorization": f"Bearer {token}"},
             timeout=httpx.Timeout(10.0, read=SILENCE_SECONDS),
-            verify=trusted(),
+            verify=find_trust(url) if transport is None else no_trust(),
             transport=transport,
             trust_env=False,  # a proxy from the environment must not get to see the token
         )
@@ -79,8 +78,3 @@ class AsyncConnection:
                 await response.aread()
                 raise refused(response)
             yield EventSource(response)
-
-
-def _nobody() -> ssl.SSLContext:
-    """No certificates to believe: on a socket no TLS is spoken."""
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

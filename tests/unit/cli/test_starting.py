@@ -1,8 +1,10 @@
 """A command loads what it needs: one that only reads policy files doesn't wait for a web server."""
 
+import ssl
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer.main
@@ -10,6 +12,7 @@ from typer.testing import CliRunner
 
 from supervisor.cli import main, policy
 from supervisor.cli.lazy import about
+from trustfloor.sync.connection import Connection
 
 ROOT = Path(__file__).resolve().parents[3]
 HEAVY = ("fastapi", "uvicorn", "docker", "claude_agent_sdk", "aiosqlite", "pydantic_settings")
@@ -19,9 +22,14 @@ POLICY = ("supervisor.policy", "supervisor.gate")
 
 def loaded(*arguments: str) -> set[str]:
     """The modules that a command has loaded when it ends."""
+    return set(at_its_end("'|'.join(sys.modules)", *arguments).split("|"))
+
+
+def at_its_end(told: str, *arguments: str) -> str:
+    """What this expression is when a command ends."""
     program = (
-        "import atexit, sys\n"
-        "atexit.register(lambda: sys.stderr.write('|'.join(sys.modules)))\n"
+        "import atexit, gc, sys\n"
+        f"atexit.register(lambda: sys.stderr.write({told}))\n"
         "from supervisor.cli.main import main\n"
         "main()\n"
     )
@@ -29,7 +37,7 @@ def loaded(*arguments: str) -> set[str]:
         [sys.executable, "-c", program, *arguments], check=False, capture_output=True, text=True,
         cwd=ROOT, timeout=120,
     )  # fmt: skip
-    return set(done.stderr.split("\n")[-1].split("|"))
+    return done.stderr.split("\n")[-1]
 
 
 @pytest.mark.parametrize(
@@ -74,3 +82,22 @@ def test_the_help_says_of_each_command_what_the_command_says_of_itself(
         assert real.help.split("\n\n")[0].split() == told.split("\n\n")[0].split()
         assert f"  {name} " in shown
         assert " ".join(told.split()[:3]) in shown
+
+
+@pytest.mark.parametrize(
+    ("url", "loads"), [("http://127.0.0.1:9", False), ("HTTPS://127.0.0.1:9", True)], ids=str
+)
+def test_whom_the_web_believes_is_loaded_where_tls_is_spoken_only(
+    url: str, loads: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    real = ssl.create_default_context
+
+    def noted(**given: Any) -> ssl.SSLContext:
+        asked.append(given)
+        return real(**given)
+
+    monkeypatch.setattr(ssl, "create_default_context", noted)
+    monkeypatch.delenv("TRUSTFLOOR_CA_FILE", raising=False)
+    with Connection(url, "token"):
+        assert bool(asked) is loads
