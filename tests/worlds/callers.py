@@ -10,6 +10,7 @@ import httpx
 
 from supervisor.access.holder import OWNER
 from tests.worlds.api import ApiWorld
+from tests.worlds.http import PLAIN
 from tests.worlds.waiting import A_WHILE
 
 CHANGING = {"POST", "PUT", "PATCH", "DELETE"}
@@ -22,7 +23,11 @@ def client(world: ApiWorld, secret: str | None = None, **headers: str) -> httpx.
     """One who comes with this token, or with none."""
     auth = {} if secret is None else {"Authorization": f"Bearer {secret}"}
     return httpx.AsyncClient(
-        base_url=world.at.url, headers={**auth, **headers}, timeout=A_WHILE, trust_env=False
+        base_url=world.at.url,
+        headers={**auth, **headers},
+        timeout=A_WHILE,
+        trust_env=False,
+        verify=PLAIN,
     )
 
 

@@ -5,12 +5,18 @@ import contextlib
 import socket
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import Final
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from supervisor.api.stalled import let_go_of_stalled
 from tests.worlds.waiting import A_WHILE
+from trustfloor.finding import no_trust
+
+PLAIN: Final = no_trust()
+"""`verify` of a client that speaks no TLS. `httpx` would load the authorities of the whole web for
+every client anew, a twentieth of a second each time."""
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ import httpx
 from supervisor.ids import InstanceId
 from supervisor.runtimes.container.engine import Engine
 from tests.worlds.forked import Forked, trustfloor
+from tests.worlds.http import PLAIN
 from tests.worlds.leftovers import Left, instance_in, left_of, nothing_left_of, processes_with
 from tests.worlds.server import START_SECONDS, environment
 from tests.worlds.strict_sse import Message, StrictParser
@@ -146,6 +147,7 @@ class ProcessHouse:
             headers={"Authorization": f"Bearer {self.token}"},
             timeout=A_WHILE,
             trust_env=False,
+            verify=PLAIN,
         )
 
     async def get(self, path: str) -> Told:

@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 
 from tests.worlds.forked import Forked, trustfloor
+from tests.worlds.http import PLAIN
 
 START_SECONDS = 60.0
 
@@ -40,6 +41,7 @@ class Running:
             headers={"Authorization": f"Bearer {self.token}"},
             timeout=timeout_s,
             trust_env=False,
+            verify=PLAIN,
         )
 
     async def stop(self, by: signal.Signals = signal.SIGTERM) -> int:
