@@ -147,7 +147,7 @@ class Node:
         if len(self.node.value) > LONGEST_NUMBER and not self.node.tag.endswith(":str"):
             raise self.wrong("a text, or a number of fewer digits")
         try:
-            value = yaml.SafeLoader("").construct_object(self.node)
+            value = yaml.constructor.SafeConstructor().construct_object(self.node)
             if isinstance(value, str):
                 value.encode()  # half of a character could be neither stored nor told
             return value
