@@ -65,6 +65,14 @@ def test_control_a_command_that_needs_them_has_loaded_them() -> None:
     assert {"fastapi", "pydantic_settings"} <= loaded("serve", "--help")
 
 
+def test_what_a_command_loads_is_never_looked_through_for_garbage_and_the_rest_is() -> None:
+    frozen, collects = at_its_end(
+        "f'{gc.get_freeze_count()} {gc.isenabled()}'", "chat", "--help"
+    ).split()
+    assert int(frozen) > 10_000
+    assert collects == "True"
+
+
 @pytest.mark.parametrize(
     ("group", "commands"),
     [(main.app, main.COMMANDS), (policy.policy, policy.COMMANDS)],
