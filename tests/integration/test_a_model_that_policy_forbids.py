@@ -1,7 +1,6 @@
 """A default model that the policy refuses is found at the start, not at each message."""
 
 import asyncio
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from supervisor.errors import ConfigurationError
 from supervisor.gate.policy_files import PolicySource
 from supervisor.readiness import require_allowed_model
 from supervisor.settings import Settings
+from tests.worlds.forked import STDOUT, trustfloor
 from tests.worlds.server import environment
 from tests.worlds.waiting import A_WHILE
 
@@ -20,11 +20,10 @@ async def run(folder: Path, command: str, model: str) -> tuple[int, str]:
     """Run a command that must end by itself, with that model; its status and what it says."""
     (folder / "vault").mkdir()
     key = {"ANTHROPIC_API_KEY": "sk-ant-none", "TRUSTFLOOR_ENGINE_SOCKET": str(folder / "none")}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "supervisor", command),
+    process = await trustfloor(
+        command,
         env=environment(folder, {**key, "TRUSTFLOOR_MODEL": model, "TRUSTFLOOR_PORT": "0"}),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
+        stderr=STDOUT,
     )
     try:
         async with asyncio.timeout(A_WHILE):

@@ -25,6 +25,7 @@ from supervisor.ids import SessionId, new_session_id
 from supervisor.policy.call import ToolCall
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.api import TOKEN, ApiWorld, api_world, done, failed, text
+from tests.worlds.forked import PIPE, STDOUT, Forked, trustfloor
 from tests.worlds.server import environment
 from tests.worlds.terminal import terminal
 from tests.worlds.waiting import A_WHILE
@@ -40,7 +41,7 @@ async def world(tmp_path: Path) -> AsyncIterator[ApiWorld]:
 class Cli:
     """A running `trustfloor chat`; what it prints is read as it comes."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: Forked) -> None:
         self.process = process
         self.seen = ""
 
@@ -67,15 +68,14 @@ class Cli:
 
 @contextlib.asynccontextmanager
 async def chat(world: ApiWorld, *arguments: str, url: str | None = None) -> AsyncIterator[Cli]:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "supervisor", "chat", *arguments),
+    process = await trustfloor(
+        *("chat", *arguments),
         env=environment(
             world.parts.settings.vault.parent,
             {"TRUSTFLOOR_URL": url or world.at.url, "TRUSTFLOOR_TOKEN": TOKEN},
         ),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
+        stdin=PIPE,
+        stderr=STDOUT,
     )
     try:
         yield Cli(process)

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.worlds.forked import PIPE, trustfloor
+from tests.worlds.forked import PIPE, STDOUT, trustfloor
 from tests.worlds.server import Running, environment, supervisor_process
 from tests.worlds.waiting import A_WHILE
 
@@ -106,12 +106,8 @@ async def test_a_setting_of_the_wrong_kind_is_named_with_what_is_right(
 async def test_a_setting_that_there_is_not_is_refused_with_the_nearest(
     tmp_path: Path, command: str
 ) -> None:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "supervisor", command),
-        env=environment(tmp_path, {"TRUSTFLOOR_FLOR": "sandboxed"}),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
+    process = await trustfloor(
+        command, env=environment(tmp_path, {"TRUSTFLOOR_FLOR": "sandboxed"}), stderr=STDOUT
     )
     out, _ = await asyncio.wait_for(process.communicate(), A_WHILE)
     assert process.returncode == 2

@@ -8,7 +8,6 @@ import json
 import signal
 import socket
 import struct
-import sys
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
@@ -17,6 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 import pytest_asyncio
 
+from tests.worlds.forked import trustfloor
 from tests.worlds.house import bash, calls, prompt, step
 from tests.worlds.process_house import ProcessHouse, Told, a_process_house, is_a
 from tests.worlds.server import environment
@@ -91,11 +91,9 @@ async def test_a_terminal_client_that_is_killed_leaves_its_turn_to_go_on_and_be_
 ) -> None:
     message = prompt(bash("echo at it"), bash("sleep 2; echo went on"), step("All done."))
     before = {row["session_id"] for row in house.rows()}
-    client = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "supervisor", "chat", message, "--trust", "sandboxed"),
+    client = await trustfloor(
+        *("chat", message, "--trust", "sandboxed"),
         env=environment(house.root, {"TRUSTFLOOR_URL": house.url, "TRUSTFLOOR_TOKEN": house.token}),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
     )
     assert client.stdout is not None
     async with asyncio.timeout(A_WHILE):

@@ -7,7 +7,6 @@ import signal
 import socket
 import stat
 import subprocess
-import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ import httpx
 import pytest
 
 from supervisor.variables import api_socket
+from tests.worlds.forked import STDOUT, trustfloor
 from tests.worlds.server import Running, environment, supervisor_process
 from trustfloor.aio.connection import AsyncConnection
 from trustfloor.errors import Unreachable
@@ -80,13 +80,7 @@ def data(tmp_path: Path) -> Path:
 
 async def command(folder: Path, *words: str, **settings: str) -> tuple[int, str]:
     """The command's exit status and all it says."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "supervisor", *words),
-        env=environment(folder, settings),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
+    process = await trustfloor(*words, env=environment(folder, settings), stderr=STDOUT)
     async with asyncio.timeout(60):
         said, _ = await process.communicate()
     assert process.returncode is not None

@@ -24,6 +24,22 @@ from tests.worlds.waiting import A_WHILE
 ROOT: Final = Path(__file__).parents[2]
 PIPE: Final = subprocess.PIPE
 STDOUT: Final = subprocess.STDOUT
+DEVNULL: Final = subprocess.DEVNULL
+
+
+class Typing:
+    """The other end of a process's input; the part of `asyncio.StreamWriter` that tests need."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._file = os.fdopen(descriptor, "wb", buffering=0)
+
+    def write(self, data: bytes) -> None:
+        """Type it: a few lines, for which a pipe has room."""
+        self._file.write(data)
+
+    def close(self) -> None:
+        """Type no more."""
+        self._file.close()
 
 
 class Forked:
@@ -33,11 +49,13 @@ class Forked:
         self,
         pid: int,
         end: asyncio.StreamReader,
+        stdin: Typing | None,
         stdout: asyncio.StreamReader | None,
         stderr: asyncio.StreamReader | None,
     ) -> None:
         self.pid = pid
         self.returncode: int | None = None
+        self.stdin = stdin
         self.stdout = stdout
         self.stderr = stderr
         self._held = os.pidfd_open(pid)
@@ -48,6 +66,8 @@ class Forked:
             self.returncode = int(await end.readline())
         finally:
             os.close(self._held)
+            if self.stdin is not None:
+                self.stdin.close()
         await end.read()
         return self.returncode
 
@@ -86,24 +106,25 @@ async def _nothing() -> bytes:
 async def trustfloor(
     *arguments: str,
     env: Mapping[str, str],
+    stdin: int = DEVNULL,
     stdout: int | IO[bytes] = PIPE,
     stderr: int | IO[bytes] | None = None,
 ) -> Forked:
-    """Start `trustfloor` with these arguments and exactly this environment, without input.
+    """Start `trustfloor` with these arguments and exactly this environment.
 
-    `stdout` and `stderr` are as for a subprocess; None: our own.
+    `stdout` and `stderr` are as for a subprocess; None: our own. `stdin` is a pipe or nothing.
     """
     async with contextlib.AsyncExitStack() as given:
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        given.callback(os.close, nothing)
+        read, typing = os.pipe() if stdin == PIPE else (os.open(os.devnull, os.O_RDONLY), None)
+        given.callback(os.close, read)
         heard, told = await _pipe(given)
         said, out = await _stream(given, stdout)
         complained, err = (None, out) if stderr == STDOUT else await _stream(given, stderr)
         asked = {"arguments": arguments, "environment": dict(env), "folder": str(Path.cwd())}
-        socket.send_fds(_forking(), [json.dumps(asked).encode()], [nothing, out, err, told])
+        socket.send_fds(_forking(), [json.dumps(asked).encode()], [read, out, err, told])
     async with asyncio.timeout(A_WHILE):
         pid = int(await heard.readline())
-    return Forked(pid, heard, said, complained)
+    return Forked(pid, heard, None if typing is None else Typing(typing), said, complained)
 
 
 async def _stream(

@@ -22,8 +22,6 @@ from typing import Any, Final
 MOST: Final = 1 << 17
 """Bytes of a request."""
 
-LOADED: Final = ("supervisor.cli.main", "supervisor.cli.serve", "supervisor.cli.doctor")
-
 
 def serve(control: socket.socket) -> dict[str, Any] | None:
     """Fork what is asked for. In a child: what it is to be. None once nobody is there to ask."""
@@ -95,8 +93,8 @@ def become(asked: dict[str, Any]) -> None:
 def main() -> None:
     """Load, then fork; what is forked goes on from here."""
     control = socket.socket(fileno=int(sys.argv[1]))
-    for each in LOADED:
-        importlib.import_module(each)
+    for each in importlib.import_module("supervisor.cli.main").COMMANDS.values():
+        importlib.import_module(each.partition(":")[0])
     gc.freeze()
     asked = serve(control)
     if asked is not None:
