@@ -9,6 +9,7 @@ from fastapi import Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from supervisor.api import (
@@ -124,8 +125,28 @@ def make_routes() -> FastAPI:
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
-        dependencies=[Depends(entered)],
     )
+    app.router.routes.extend(_rooms())
+    speak_problems(app)
+    app.openapi = functools.cache(lambda: _describe(app))  # type: ignore[method-assign]
+
+    async def described(_: Request) -> Response:
+        # It takes most of a second to make, once: others are answered meanwhile.
+        return JSONResponse(await asyncio.to_thread(app.openapi))
+
+    app.openapi_url = "/api/openapi.json"
+    app.add_route(app.openapi_url, described, include_in_schema=False)
+    return app
+
+
+@functools.cache
+def _rooms() -> tuple[BaseRoute, ...]:
+    """The rooms' routes, the same for every application of a process.
+
+    The framework finds out what a route takes when it is first looked for, and keeps it with the
+    route.
+    """
+    app = FastAPI(openapi_url=None, dependencies=[Depends(entered)])
     for room in (
         health,
         chat,
@@ -150,16 +171,7 @@ def make_routes() -> FastAPI:
     ):
         app.include_router(room.router, prefix="/api")
     app.include_router(metrics.router)
-    speak_problems(app)
-    app.openapi = functools.cache(lambda: _describe(app))  # type: ignore[method-assign]
-
-    async def described(_: Request) -> Response:
-        # It takes most of a second to make, once: others are answered meanwhile.
-        return JSONResponse(await asyncio.to_thread(app.openapi))
-
-    app.openapi_url = "/api/openapi.json"
-    app.add_route(app.openapi_url, described, include_in_schema=False)
-    return app
+    return tuple(app.routes)
 
 
 class HeadAsGet:

@@ -17,14 +17,13 @@ from typing import Any, NamedTuple
 import httpx
 from fastapi import FastAPI
 from pydantic import SecretStr
-from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from supervisor.access.holder import OWNER
 from supervisor.access.keeper import Keeper
 from supervisor.agents.discover import AgentFiles
 from supervisor.api.caller import CALLER
-from supervisor.api.main import Api, make_api, make_routes
+from supervisor.api.main import make_api, make_routes
 from supervisor.api.parts import Parts
 from supervisor.approvals.board import Board
 from supervisor.approvals.granting import Granting
@@ -314,34 +313,16 @@ async def api_world(
             record=audit.append,
             keeper=keeper,
         )
-        api = _api(parts, heartbeat_seconds)
+        api = make_api(parts, heartbeat_seconds=heartbeat_seconds)
         async with listening(api if door else _doorless(api.inner), stalled_seconds) as at:
             yield ApiWorld(at, parts, turns, log, sessions, api.close_streams, api.inner)
             api.close_streams()
 
 
 @cache
-def _routes() -> FastAPI:
-    """The rooms' routes, for every world: what is behind them is their application's, not theirs.
-
-    The framework finds out what a route takes when it is first looked for, in each application
-    anew: a twelfth of a second, in some seven hundred tests.
-    """
-    return make_routes()
-
-
-def _api(parts: Parts, heartbeat_seconds: float) -> Api:
-    api = make_api(parts, heartbeat_seconds=heartbeat_seconds)
-    routes = api.inner.router.routes
-    shared = zip(routes, _routes().router.routes, strict=True)
-    routes[:] = [own if isinstance(own, Route) else other for own, other in shared]
-    return api
-
-
-@cache
 def _described() -> dict[str, Any]:
     """The same for every world, and a second's work: so only for those who ask, and once."""
-    return _routes().openapi()
+    return make_routes().openapi()
 
 
 def _doorless(inner: FastAPI) -> ASGIApp:

@@ -6,6 +6,7 @@ and its end. It runs `supervisor.cli.main.main` as `python -m supervisor` would;
 are the three seconds of a processor that loading takes, a hundred times in a run of all tests.
 """
 
+import asyncio
 import atexit
 import gc
 import importlib
@@ -19,6 +20,7 @@ import sys
 import tempfile
 import threading
 import time
+from http import HTTPStatus
 from typing import Any, Final
 
 MOST: Final = 1 << 17
@@ -106,11 +108,30 @@ def become(asked: dict[str, Any]) -> None:
     os._exit(status)
 
 
+def load() -> None:
+    """Load all commands, and what each of them would then make anew: the same for all."""
+    for each in importlib.import_module("supervisor.cli.main").COMMANDS.values():
+        importlib.import_module(each.partition(":")[0])
+    importlib.import_module("supervisor.policy.bash.table_reading").shipped_table()
+    asyncio.run(_knock(importlib.import_module("supervisor.api.main").make_routes()))
+
+
+async def _knock(routes: Any) -> None:
+    """Look for a route that there is not, so that each that there is has been looked at."""
+    told: list[Any] = []
+
+    async def send(message: Any) -> None:
+        told.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": "/none", "headers": [], "query_string": b""}
+    await routes(scope, None, send)
+    assert told[0]["status"] == HTTPStatus.NOT_FOUND
+
+
 def main() -> None:
     """Load, then fork; what is forked goes on from here."""
     control = socket.socket(fileno=int(sys.argv[1]))
-    for each in importlib.import_module("supervisor.cli.main").COMMANDS.values():
-        importlib.import_module(each.partition(":")[0])
+    load()
     gc.freeze()
     asked = serve(control)
     if asked is not None:
