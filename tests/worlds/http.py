@@ -58,16 +58,34 @@ async def listening(app: ASGIApp, stalled_seconds: float | None = None) -> Async
             try:
                 yield Listening(listener.getsockname()[1], server)
             finally:
-                server.should_exit = server.force_exit = True
+                server.over.set()
                 await serving
 
 
 class _Quiet(uvicorn.Server):
-    """Leaves the signals to the test runner and says when it listens."""
+    """Leaves the signals to the test runner, says when it listens, and ends as soon as it may.
+
+    `uvicorn` looks each tenth of a second whether it is to end, and then waits another for what it
+    has let go of.
+    """
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
-        self.up = asyncio.Event()
+        self.up, self.over = asyncio.Event(), asyncio.Event()
+
+    async def main_loop(self) -> None:
+        await self.on_tick(0)
+        await self.over.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for each in [*self.servers, *(sockets or ())]:
+            each.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        for _ in range(20):
+            await asyncio.sleep(0.005)
+            if not self.server_state.connections and not self.server_state.tasks:
+                break
 
     @contextlib.contextmanager
     def capture_signals(self):  # type: ignore[no-untyped-def]
