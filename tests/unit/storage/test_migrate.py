@@ -29,6 +29,15 @@ def test_a_new_file_gets_all_steps_and_no_backup(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["x.db"]
 
 
+def test_a_new_file_gets_them_all_at_once_or_none(tmp_path: Path) -> None:
+    broken = Step(2, "broken", (*SECOND.statements, "INSERT INTO nowhere VALUES (1)"))
+    with pytest.raises(sqlite3.OperationalError, match="nowhere"):
+        bring(tmp_path / "x.db", FIRST, broken)
+    assert query(tmp_path / "x.db", "SELECT * FROM sqlite_schema") == []
+    bring(tmp_path / "x.db", FIRST, SECOND)
+    assert query(tmp_path / "x.db", "SELECT * FROM t") == [("one", "two")]
+
+
 def test_an_existing_file_is_backed_up_before_it_migrates(tmp_path: Path) -> None:
     bring(tmp_path / "x.db", FIRST)
     bring(tmp_path / "x.db", FIRST, SECOND)
