@@ -69,6 +69,7 @@ from supervisor.trust.resolve import Trust, require_not_looser, resolve_trust
 from tests.worlds.bench import bench_in
 from tests.worlds.forked import PIPE, trustfloor
 from tests.worlds.http import PLAIN, Listening, listening
+from tests.worlds.storage import new_databases
 from tests.worlds.waiting import A_WHILE
 
 TOKEN = "canary-token-of-this-test"
@@ -245,6 +246,7 @@ async def api_world(
     """
     vault = folder / "vault"
     (vault / "Notes").mkdir(parents=True)
+    new_databases(folder)
     settings = Settings(
         vault=vault,
         data_dir=folder / "data",

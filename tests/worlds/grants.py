@@ -33,7 +33,7 @@ from supervisor.storage.session import SessionCreate
 from supervisor.storage.sessions import SessionStore
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.policy_world import SHIPPED, Recorder, SetClock, call, make_vault
-from tests.worlds.storage import OTHER, SESSION
+from tests.worlds.storage import OTHER, SESSION, new_databases
 from tests.worlds.waiting import A_WHILE
 
 WARY = """
@@ -186,6 +186,7 @@ async def grants_world(folder: Path) -> AsyncIterator[GrantsWorld]:
     if not vault.exists():
         make_vault(folder)
     clock = SetClock(at=1_700_000_000.0)
+    new_databases(folder)
     async with (
         Database(folder / "sessions.db") as db,
         AuditLog(folder / "audit.jsonl") as audit,

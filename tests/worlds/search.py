@@ -25,6 +25,7 @@ from supervisor.storage.session import SessionCreate
 from supervisor.storage.sessions import SessionStore
 from supervisor.storage.tags import TagStore
 from supervisor.trust.levels import TrustLevel
+from tests.worlds.storage import new_databases
 
 DENIED = DenyList((DenyRule("env", "secret", names=(".env", "*.pem", "secret*")),))
 
@@ -137,6 +138,7 @@ async def search_world(
     vault = folder / "vault"
     vault.mkdir(exist_ok=True)
     views = VaultViews(folder / "views", owner_home=lambda _: home)
+    new_databases(folder)
     async with Database(folder / "sessions.db") as db:
         rows = IndexRows(db)
         similar = None if embeds is None else Similarity(rows, db.path, embeds)

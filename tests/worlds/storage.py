@@ -1,17 +1,23 @@
 """Worlds of real database files: stores on a fresh file, and other processes that share it."""
 
+import atexit
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import get_args
 
 from supervisor.clock import Instant
 from supervisor.events.log import EventLog
 from supervisor.events.schema import DoneEvent, SessionResume, TextEvent
 from supervisor.ids import SessionId, TurnId
-from supervisor.storage.database import Database
+from supervisor.storage.database import Database, prepare
+from supervisor.storage.migrate import Schema
 from supervisor.storage.session import SessionCreate
 from supervisor.storage.sessions import SessionStore
 from supervisor.storage.turns import TurnStore
@@ -45,9 +51,29 @@ class Stores:
     workspaces: WorkspaceStore
 
 
+def new_databases(folder: Path) -> None:
+    """Put a new one of each schema there, if there is none: `sessions.db` and so on.
+
+    They are copies: to make them would wait for the disk some twenty times.
+    """
+    for each in _made_once().iterdir():
+        if not (folder / each.name).exists():
+            shutil.copy(each, folder)
+
+
+@cache
+def _made_once() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="tf-"))
+    atexit.register(shutil.rmtree, folder)
+    for schema in get_args(Schema):
+        prepare(folder / f"{schema}.db", schema)
+    return folder
+
+
 @asynccontextmanager
 async def stores(folder: Path, wait: float = 5.0) -> AsyncIterator[Stores]:
     """A fresh (or reopened) sessions.db in the folder; time moves a second at each step."""
+    new_databases(folder)
     async with Database(folder / "sessions.db", wait=wait) as db:
         clock = TickingClock()
         yield Stores(db, SessionStore(db, clock), TurnStore(db, clock), WorkspaceStore(db, clock))
@@ -56,6 +82,7 @@ async def stores(folder: Path, wait: float = 5.0) -> AsyncIterator[Stores]:
 @asynccontextmanager
 async def event_log(folder: Path) -> AsyncIterator[EventLog]:
     """An event log in the folder."""
+    new_databases(folder)
     async with EventLog(folder / "events.db") as log:
         yield log
 
