@@ -24,6 +24,7 @@ _STRAY = re.compile(r"[\[\]{}]")
 _SPAN = re.compile(r"(.)-(.)|(.)", re.DOTALL)
 _SET = re.compile(r"\[[!^]?\]?[^\]]{0,1024}\]")
 """Bounded, so that brackets that are never closed don't cost the square of the pattern's length."""
+_CONTAINS = re.compile(r"(?<![^/])\*+[A-Za-z]+\*+\Z")
 _SET_OF_ONE = re.compile(r"\[([^]!^])\]")
 _SIGNS = re.compile(r"[*?\[\](){}|!@+\\-]")
 _GROUP = re.compile(r"([?*+@!])\(([^()]*)\)")
@@ -114,13 +115,15 @@ def only_means_denied(pattern: str, denied: DenyList) -> str | None:
     """A denied name that this pattern is evidently written for, or None.
 
     Evident is a pattern that denies itself once its wildcards are taken for nothing, or for a
-    letter: `.env*`, `*.pem`, `[.]env`, `**/credentials*.json`; not `*`, `*.json`, `*env*`. So is
-    one that spells most of a denied name (`id_r?a`), or half of one that begins with a dot.
+    letter: `.env*`, `*.pem`, `[.]env`, `**/credentials*.json`; not `*`, `*.json`, `*env*`, and no
+    word of letters that may stand anywhere in a name (`*credentials*`). So is one that spells most
+    of a denied name (`id_r?a`), or half of one that begins with a dot.
     """
     pattern = _SET_OF_ONE.sub(r"\1", pattern)
     for each in alternatives(pattern):
         for plain in _without_groups(each):
-            for reading in readings(plain):
+            # A word of letters that may stand anywhere in a name isn't one of the list.
+            for reading in readings(_CONTAINS.sub("x", plain)):
                 if denied.match(reading) is not None:
                     return reading
         spelt = _spelt_name(each, denied)
@@ -172,7 +175,7 @@ def _spelt_name(pattern: str, denied: DenyList) -> str | None:
         return None
     fixed = _SET.sub("", _GROUP.sub(_spelt_by_group, last))
     letters = sum(c.isalnum() for c in fixed)
-    if letters == 0 or not has_magic(last):
+    if letters == 0 or not has_magic(last) or _CONTAINS.fullmatch(last):
         return None
     hidden = last.startswith(".")
     spelt = len(fixed.replace("*", "").replace("?", ""))

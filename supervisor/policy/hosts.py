@@ -9,7 +9,20 @@ _IP = ipaddress.IPv4Address | ipaddress.IPv6Address
 _NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]*|[0-9]+)\Z", re.ASCII)
 _MOST_PARTS = 4
 _LARGEST = 1 << 32
-_LOCAL_NAMES = ("localhost", "localdomain", "local", "internal", "lan", "home.arpa", "intranet")
+_LOCAL_NAMES = (
+    "localhost",
+    "localdomain",
+    "local",
+    "internal",
+    "lan",
+    "home.arpa",
+    "intranet",
+    "svc",
+    "home",
+    "corp",
+    "private",
+    "consul",
+)
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _LONGEST = 1_024
 

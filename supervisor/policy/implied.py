@@ -6,7 +6,9 @@ from functools import cached_property
 from typing import Final
 
 from supervisor.policy.bash.effect import Act, Analysis, Effect
+from supervisor.policy.bash.options import parse
 from supervisor.policy.bash.places import join
+from supervisor.policy.bash.table import Command
 from supervisor.policy.bash.use import IN_DOUBT, RUN, SENT
 from supervisor.policy.bash.value import HOLE, known
 from supervisor.policy.call import ToolCall
@@ -117,7 +119,20 @@ class Implied:
 
     def names(self, effect: Effect) -> bool:
         """The same, where a person has named the command."""
-        return self._is_here(effect) and any(each.starts(effect) for each in self.around(effect))
+        return self._is_here(effect) and any(
+            each.starts(effect) and not self._goes_further(each, effect)
+            for each in self.around(effect)
+        )
+
+    def _goes_further(self, prefix: Prefix, effect: Effect) -> bool:
+        """Whether a build tool is given targets beside those that the prefix names."""
+        command = self._policy.commands.find(effect.program)
+        if command is None or "targets" not in command.tags:
+            return False
+        own: set[str] = set()
+        for each in prefix.of(Act.EXECUTE, bare_program(effect.program)):
+            own |= _targets(command, each.words)
+        return bool(own) and not _targets(command, effect.words) <= own
 
     def sends(self, effect: Effect) -> bool:
         """Whether a host or service may be reached."""
@@ -163,6 +178,12 @@ class Implied:
             return Prefix(words, tuple(within))
         call = self._call
         return Prefix(words, self._policy.effects_of(words, call.as_seen_cwd, call.as_seen_home))
+
+
+def _targets(command: Command, words: Sequence[str]) -> set[str]:
+    """What a build tool is told to make; settings (`V=1`) aren't."""
+    parsed = parse(command, tuple(known(each) for each in words), 1)
+    return {text.text for each in parsed.operands for text in each.texts if "=" not in text.text}
 
 
 def _places(effect: Effect) -> frozenset[str]:

@@ -1,5 +1,6 @@
 """What keeps a command at `vault` from running unasked: effects that nothing covers."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from supervisor.policy.bash.effect import Act, Analysis, Effect
@@ -15,6 +16,9 @@ from supervisor.policy.targets import CHANGES, LOOKS, PATH_ACTS, Target
 MOST_REASONS = 8
 _LONGEST = 120
 _OWN_JOB = "%"
+_RECORDS = re.compile(
+    r"(?:^|/)\.git/(?:refs|logs|objects|packed-refs|HEAD|modules)(?:/(?!.*\.lock\Z)|\Z)"
+)
 _ENDS_TURN = (
     "at `vault` a new one ends the turn, since git runs what its hooks and settings say: "
     "let the person make it between two messages, or work without one"
@@ -39,6 +43,7 @@ def not_covered(
             where = unsure if effect.act is Act.UNKNOWN else missing
             where.update(dict.fromkeys(_of_effect(effect, implied)))
     missing.update(dict.fromkeys(_out_there(analysis, vault)))
+    missing.update(dict.fromkeys(_records_lost(judged.targets)))
     for effect, what in implied.beyond():
         if what != RUNS_ANOTHER or not (trusted or coverage.any_command):
             missing[_beyond(effect, what, implied)] = None
@@ -76,6 +81,16 @@ def _out_there(analysis: Analysis, vault: str) -> Iterator[str]:
     for effect in analysis.effects:
         if effect.act is Act.EXECUTE and _starts_outside(effect, vault):
             yield f"`{_short(effect.program)}` would run in a folder outside the vault"
+
+
+def _records_lost(targets: Sequence[Target]) -> Iterator[str]:
+    """Removals of what a repository has recorded, but for its locks."""
+    for target in targets:
+        fact, effect = target.fact, target.effect
+        if effect.act is Act.DELETE and fact is not None and not effect.elsewhere:
+            facts = fact.matches or (fact,)
+            if any(_RECORDS.search(name) for each in facts for name in each.names):
+                yield f"removing `{_short(target.shown)}` may lose what a repository has recorded"
 
 
 def _starts_outside(effect: Effect, vault: str) -> bool:

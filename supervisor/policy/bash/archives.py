@@ -35,6 +35,8 @@ def tar(use: Use) -> None:
         use.implied = not folders
         use.emit(Act.WRITE, "files are unpacked into it", known("."), recursive=True)
         use.implied = False
+        for each in use.parsed.operands:
+            play_as(use, "fill", each)
 
 
 def _has_mode(parsed: Parsed) -> bool:

@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from supervisor.policy.bash.awk_values import Words, expression, printed, variables
+from supervisor.policy.bash.code_loops import goes_on, spins
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.literals import doubtful
 from supervisor.policy.bash.places import join
@@ -52,6 +53,7 @@ class _Program:
         self.names = names
         self.record = record
         self.inet = any(kind == "text" and text.startswith("/inet") for kind, text in tokens)
+        self.spins = spins(self.texts)
         self.runs = self.reads = False
         """Whether it runs, or reads, what can't be told."""
 
@@ -94,6 +96,8 @@ class _Program:
         if self.inet and not text.strip(HOLE):
             self.use.emit(Act.REMOTE_SHELL, "runs what the network says")
         self.runs = self.runs or not text.strip(HOLE)
+        if self.spins and goes_on(text):
+            self.use.emit(Act.EXHAUST, "starts programs without end")
         self.use.script(known(text))
 
     def argument(self, at: int) -> None:

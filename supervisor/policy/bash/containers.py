@@ -7,6 +7,7 @@ from typing import Final
 
 from supervisor.policy.bash.apply import apply
 from supervisor.policy.bash.effect import Act, Effect
+from supervisor.policy.bash.options import parse
 from supervisor.policy.bash.places import flat, join
 from supervisor.policy.bash.roles import joined, option_values, play_as
 from supervisor.policy.bash.use import Use
@@ -113,14 +114,18 @@ def docker_run(use: Use) -> None:
 
 
 def ssh(use: Use) -> None:
-    """`ssh [OPTIONS] HOST [COMMAND]`: the words are joined and run by a shell there."""
+    """`ssh [OPTIONS] HOST [OPTIONS] [COMMAND]`: the words are joined, and run by a shell there."""
+    words = use.parsed.operands
+    if len(words) > 1 and words[1].texts[0].text.startswith("-"):
+        behind = parse(use.command, words, 1)
+        use.parsed.values += behind.values
+        words = [words[0], *behind.operands]
     for option, value in use.parsed.values:
         kind = option.role.kind if option.role else ""
         if kind == "setting":
             ssh_setting(use, value)
         elif kind != "text":
             play_as(use, kind, value)
-    words = use.parsed.operands
     if not words:
         return
     use.send(words[0], "logs in to another machine")
@@ -144,6 +149,8 @@ def ssh_setting(use: Use, value: Value) -> None:
         use.script(Value(known(text.strip()).texts, value.from_data))
     elif lowered == "identityfile":
         play_as(use, "read", known(text.strip()))
+    elif lowered in {"proxyjump", "hostname"}:
+        use.send(Value(known(text.strip()).texts, value.from_data), "goes by another machine")
 
 
 def elsewhere(use: Use) -> None:

@@ -9,7 +9,7 @@ from supervisor.policy.bash.use import IN_DOUBT, Use
 from supervisor.policy.bash.value import known
 
 _LOSES: Final = re.compile(
-    r"\b(drop\s+(table|database|schema|view|index|user|role|keyspace|collection)|truncate\s+\w"
+    r"\b(drop\s+(table|database|schema|view|index|user|role|keyspace|collection)|truncate\s+\w+"
     r"|delete\s+from|alter\s+table\s+\S+\s+drop)\b",
     re.IGNORECASE,
 )

@@ -33,6 +33,8 @@ _MOST_FEEDERS: Final = 8
 _READS: Final = frozenset({"read", "mapfile", "readarray"})
 _UNKNOWN_PROGRAM: Final = Command(Operands(middle=Role("either")))
 _GUESSED: Final = frozenset({"doubt", "either"})
+_GIVES: Final = frozenset({Act.READ, Act.LINK})
+"""What happens to a file that gets another name, or is copied."""
 
 
 def analyse(
@@ -356,9 +358,12 @@ class _Look:
         if "help" in tags:
             return
         if placed:
-            text = self.kept.of(join(invocation.cwd, known(name)))
+            place = join(invocation.cwd, known(name))
+            text, program = self.kept.of(place), self.kept.program(place)
             if text is not None:
                 self.script(text, use.within(argv))
+            if program is not None and program != name:
+                self.run(use.within((known(program), *argv[1:])))
         reader = command.reader
         middle = command.operands.middle
         if (reader is None and middle is not None and middle.kind in _GUESSED) or "behind" in tags:
@@ -369,6 +374,25 @@ class _Look:
             elsewhere(use)
         else:
             apply(use)
+        if reader == "link" or command.operands.back:
+            self._renamed(use)
+
+    def _renamed(self, use: Use) -> None:
+        """`ln -s /usr/bin/env x`: what the program is under its new name."""
+        part = use.invocation.part
+        mine = [each for each in self.effects if each.part is part and each.target is not None]
+        programs = [
+            text.text
+            for each in mine
+            if each.act in _GIVES and each.target is not None
+            for text in each.target.texts
+            if "/" in text.text and text.pattern is None and self.table.find(text.text) is not None
+        ]
+        for each in mine if programs else ():
+            if each.act is Act.WRITE and each.target is not None:
+                for text in each.target.texts:
+                    self._kept.called(join(use.cwd, known(text.text)), programs[0])
+                    self.asked += 1
 
     def _printed(self, use: Use) -> tuple[Value, ...] | None:
         """Puts in what other commands print, where it can be told; words that are only likely."""

@@ -40,8 +40,10 @@ def listed(use: Use, value: Value) -> None:
 
 
 def read(use: Use, value: Value) -> None:
-    """A file that is read."""
+    """A file that is read; by some programs from an address too."""
     _act(use, Act.READ, "is read", value)
+    if "://" in value.texts[0].text:
+        network.url(use, value)
 
 
 def tree(use: Use, value: Value) -> None:

@@ -60,8 +60,8 @@ def _found(start: Value, ways: list[Chosen]) -> list[Value]:
         if all(each.empty for each in broad):
             names["?*"] = None  # any name: but what holds anything stays
         else:
-            plain = all(each.plain for each in broad)
-            found.append(Found((Text(HOLE),), start=start, whole=not plain))
+            inner = all(each.inner for each in broad)
+            found.append(Found((Text(HOLE),), start=start, whole=not inner))
     if names:
         found.append(Found((Text(HOLE),), start=start, names=tuple(names)))
     return [*found, *(Value((as_text(each),)) for each in list(paths)[:_MOST_PATHS])]

@@ -197,7 +197,7 @@ def make(use: Use) -> None:
         if equals and name.rstrip(":") in {"SHELL", ".SHELLFLAGS", "MAKEFLAGS"}:
             use.unknown(f"{name} changes what runs the recipes")
             if name.rstrip(":") == "SHELL":
-                use.start([known(text)], stdin=False)
+                use.script(known(text), stdin=False)
         elif equals:
             variable = use.look.table.variable(name.rstrip(":?+"))
             runs = variable is not None and variable.role.kind in {"shell", "program"}

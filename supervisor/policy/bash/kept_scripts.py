@@ -1,4 +1,4 @@
-"""Files that a call writes and runs itself: their text is known, as far as what was printed is."""
+"""Files that a call makes and runs itself: what text or program they are, as far as is known."""
 
 from typing import Final
 
@@ -19,11 +19,13 @@ class KeptScripts:
         self._likely: dict[str, list[str]] = {}
         """Texts that a file may hold whose content can't be told."""
         self._noted: list[Invocation] = []
+        self._programs: dict[str, str] = {}
+        """Programs by the absolute paths that the call has linked, copied or moved them to."""
 
     @property
     def empty(self) -> bool:
         """Whether the call has put nothing into files so far, as far as it has been looked at."""
-        return not (self._noted or self._texts or self._likely)
+        return not (self._noted or self._texts or self._likely or self._programs)
 
     def note(self, invocation: Invocation) -> None:
         """Remembers a command whose output, or whose input as `tee`, is left in files."""
@@ -35,6 +37,17 @@ class KeptScripts:
         if path is not None and path.startswith("/") and len(self._likely) < _MOST:
             self._texts.setdefault(flat(path), HOLE)
             self._likely.setdefault(flat(path), []).append(text)
+
+    def called(self, place: Value, program: str) -> None:
+        """Remembers that a program is now at another path too."""
+        path = place.only
+        if path is not None and path.startswith("/") and len(self._programs) < _MOST:
+            self._programs[flat(path)] = program
+
+    def program(self, place: Value) -> str | None:
+        """The program that this call has put at a path."""
+        path = place.only
+        return self._programs.get(flat(path)) if path is not None and self._programs else None
 
     def _look_through(self) -> None:
         """What the commands noted so far leave; most calls never ask."""

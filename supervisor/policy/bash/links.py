@@ -1,6 +1,7 @@
 """Links that a call makes itself: what is done through them later is done to where they lead."""
 
 import posixpath
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
@@ -9,6 +10,10 @@ from supervisor.policy.bash.effect import Act, Effect
 from supervisor.policy.bash.value import HOLE, Text, Value
 
 MOST_LINKS: Final = 16
+_NOWHERE: Final = re.compile(r"//+|/(?:\./)+")
+_FOLLOWS: Final = frozenset({Act.READ, Act.WRITE, Act.CHANGE_MODE})
+"""What is done to a link's own name happens to what it leads to; a link that is removed, or moved,
+is removed itself."""
 _THROUGH: Final = frozenset({Act.READ, Act.WRITE, Act.DELETE, Act.CHANGE_MODE, Act.LINK})
 
 
@@ -50,10 +55,12 @@ def _beyond(effect: Effect, links: dict[str, str]) -> Iterable[Effect]:
     folders = ("",) if effect.cwd is None else tuple(each.text for each in effect.cwd.texts)
     for text in effect.target.texts:
         for folder in ("",) if text.text.startswith("/") else folders:
-            path = posixpath.join(folder, text.text)
+            path = _NOWHERE.sub("/", posixpath.join(folder, text.text))
             for name, target in links.items():
                 rest = path.removeprefix(name)
-                if rest == path or not rest.startswith("/"):
+                if rest == path or not (
+                    rest.startswith("/") or (not rest and effect.act in _FOLLOWS)
+                ):
                     continue
                 pattern = text.pattern
                 if pattern is not None:

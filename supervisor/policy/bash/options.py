@@ -103,13 +103,21 @@ def _take(option: Option, value: Value | None, parsed: Parsed) -> None:
         parsed.values.append((option, value))
 
 
+def _parted(command: Command, text: str) -> tuple[str, str]:
+    """An option's name, and the sign before its value: nim and its kin have `--eval:CODE`."""
+    name, sign, _ = text.partition("=")
+    if ":" in name and text[:2] == "--" and text.partition(":")[0] in command.options:
+        name, sign, _ = text.partition(":")
+    return name, sign
+
+
 def _option(command: Command, argv: Sequence[Value], at: int, parsed: Parsed, style: str) -> int:
     """Takes the option at `at - 1`; returns the index of the next word."""
     word = argv[at - 1]
     text = word.texts[0].text
     if HOLE in text:
         parsed.loose = parsed.loose or text.find(HOLE) <= 1
-    name, equals, _ = text.partition("=")
+    name, equals = _parted(command, text)
     option = command.options.get(text)
     if option is None and (text[:2] == "--" or style == "single"):
         option = command.options.get(name)

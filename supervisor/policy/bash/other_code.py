@@ -17,6 +17,7 @@ from supervisor.policy.bash.code_flow import (
     renamed,
     roles_of,
 )
+from supervisor.policy.bash.code_loops import STARTS, goes_on, spins
 from supervisor.policy.bash.code_network import hands_shell
 from supervisor.policy.bash.code_tokens import Token, Tokens
 from supervisor.policy.bash.code_values import Values
@@ -69,6 +70,8 @@ class _Reading:
         self.assigned: set[str] = set()
         self.odd = False
         self.unsure = Unsure()
+        self.spins = False
+        """Whether it starts what it starts again and again, and waits for none of it."""
         self.aliases = renamed(code)
         self.text = Tokens(
             language,
@@ -97,7 +100,8 @@ class _Reading:
         self.subscripts()
         if self.language.name == "perl":
             perl(self.use, self.code, self.text)
-        loops = any(each.text in {"loop", "while", "for", "until"} for each in tokens)
+        loops = any(each.text in {"loop", "while", "for", "until", "redo"} for each in tokens)
+        self.spins = loops and spins([each.text for each in tokens])
         for at, token in enumerate(tokens):
             if token.kind == "tick" or (token.kind == "quoted" and token.text[:2] in {"%x", "qx"}):
                 if (
@@ -268,6 +272,10 @@ class _Reading:
             if not roles:
                 return
         values, named = self.values.arguments(at + 1)
+        if self.spins and (
+            last in STARTS or bare in STARTS or any(type(e) is str and goes_on(e) for e in values)
+        ):
+            self.use.emit(Act.EXHAUST, "starts programs without end")
         if roles[0] == "connect" and hands_shell(self.language, self.text, self.values):
             self.use.emit(Act.REMOTE_SHELL, "hands a shell to the network")
         if roles[0] == "handle":

@@ -14,6 +14,7 @@ from supervisor.policy.bash.value import HOLE, Value, known
 _MODE: Final = re.compile(r"-[rwxXstugo,+=-]+")
 _SECRET: Final = re.compile(r"key|token|secret|passw|credential|auth|cookie|private", re.IGNORECASE)
 _ALL: Final = "signals all processes"
+_SHOWS_ENVIRONMENT: Final = re.compile(r"[A-Za-z]*e[A-Za-z]*")
 _SIGNAL: Final = re.compile(r"-(\d+|[A-Za-z][A-Za-z0-9+-]*)")
 
 
@@ -53,6 +54,24 @@ def printenv(use: Use) -> None:
     names = [each.texts[0].text for each in use.parsed.operands]
     if not names or any(_SECRET.search(each) or HOLE in each for each in names):
         use.emit(Act.REVEAL, "prints the environment, which may hold secrets")
+
+
+def ps(use: Use) -> None:
+    """`ps axe`: letters without a dash, of which `e` shows processes' environments."""
+    for each in use.argv[1:]:
+        if any(_SHOWS_ENVIRONMENT.fullmatch(text.text) for text in each.texts):
+            use.emit(Act.REVEAL, "prints the environment of processes, which may hold secrets")
+            return
+
+
+def fetched(use: Use) -> None:
+    """`go run MODULE@VERSION`: code that is fetched."""
+    for each in use.parsed.operands[:1]:
+        if any("@" in text.text and "/" in text.text for text in each.texts):
+            use.send(None, "fetches packages", words=(each.texts[0].text,))
+            if use.argv[use.at - 1].only == "run":
+                use.unknown("runs code that is fetched")
+    apply(use)
 
 
 def chmod(use: Use) -> None:

@@ -4,6 +4,7 @@ import ast
 import re
 from typing import Final
 
+from supervisor.policy.bash.code_loops import STARTS, goes_on
 from supervisor.policy.bash.code_network import SHELL
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.given import NOTHING_GIVEN
@@ -16,6 +17,7 @@ from supervisor.policy.bash.python_flow import (
     OF_TEXTS,
     RUNS,
     WALKS,
+    is_calm,
     is_received,
     received,
     texts_that_flow,
@@ -85,6 +87,8 @@ class _Walk:
         self.received: frozenset[str] = frozenset()
         """Names of connections, and of what comes through them."""
         self.endless = 0
+        self.spins = False
+        """Whether the loop at hand never ends, and nothing in it waits."""
 
     def block(self, body: list[ast.stmt]) -> None:
         """Statements in their order."""
@@ -123,8 +127,10 @@ class _Walk:
             self.expression(node.test)
             always = isinstance(node.test, ast.Constant) and bool(node.test.value)
             self.endless += always
+            spins, self.spins = self.spins, always and not is_calm(node)
             self.block([*node.body, *node.orelse])
             self.endless -= always
+            self.spins = spins
         elif isinstance(node, (ast.With, ast.AsyncWith)):
             for item in node.items:
                 self.expression(item.context_expr)
@@ -331,6 +337,11 @@ class _Walk:
             return
         if roles[0] == "connect":
             self.connects = True
+        if self.spins and (
+            name.rpartition(".")[2] in STARTS
+            or (roles[0] == "shell" and node.args and goes_on(str(self.fold(node.args[0]))))
+        ):
+            self.use.emit(Act.EXHAUST, "starts programs without end")
         if (
             self.connects
             and roles[0] in {"dup", "process", "shell"}

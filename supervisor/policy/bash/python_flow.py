@@ -4,6 +4,8 @@ import ast
 from collections.abc import Container, Iterator
 from typing import Final
 
+from supervisor.policy.bash.code_loops import CALMS
+
 OF_TEXTS: Final = frozenset(
     """startswith endswith replace split rsplit join strip lstrip rstrip removeprefix removesuffix
     format find rfind index rindex count append extend insert add get pop remove setdefault update
@@ -87,3 +89,16 @@ def _called(node: ast.AST) -> str:
     if not isinstance(node, ast.Call):
         return ""
     return str(getattr(node.func, "attr", getattr(node.func, "id", "")))
+
+
+def is_calm(loop: ast.While) -> bool:
+    """Whether a loop is left somewhere, or waits for something."""
+    for node in ast.walk(loop):
+        if isinstance(node, (ast.Break, ast.Return, ast.Raise, ast.Await)):
+            return True
+        if isinstance(node, ast.Call):
+            name = node.func
+            last = name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", "")
+            if last in CALMS:
+                return True
+    return False

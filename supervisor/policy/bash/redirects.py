@@ -9,7 +9,7 @@ from supervisor.policy.bash.invocation import Direction, Invocation, Redirect
 from supervisor.policy.bash.options import Parsed
 from supervisor.policy.bash.roles import play_as
 from supervisor.policy.bash.table import Command
-from supervisor.policy.bash.use import NO_FILES, Look, Use
+from supervisor.policy.bash.use import NO_FILES, Look, Use, closed
 from supervisor.policy.bash.value import HOLE, Value, known
 
 NETWORK: Final = re.compile(r"/dev/(?:tcp|udp)/([^/]*)")
@@ -37,11 +37,14 @@ def _one(look: Look, invocation: Invocation, each: Redirect, program: str) -> No
             Effect(Act.SEND, program, each.part, "is tied to the network", host, invocation.cwd)
         )
         return
+    target = each.target
+    if HOLE in target.texts[0].text:
+        target = closed(target)
     if each.direction in _READS:
-        look.add(Effect(Act.READ, program, each.part, "is read", each.target, invocation.cwd))
+        look.add(Effect(Act.READ, program, each.part, "is read", target, invocation.cwd))
     if each.direction is not Direction.READ:
         reason = "is added to" if each.direction is Direction.APPEND else "is written"
-        look.add(Effect(Act.WRITE, program, each.part, reason, each.target, invocation.cwd))
+        look.add(Effect(Act.WRITE, program, each.part, reason, target, invocation.cwd))
 
 
 def variables(look: Look, invocation: Invocation, program: str) -> None:

@@ -24,6 +24,8 @@ _SUBSTITUTION: Final = re.compile(
     r"(?:flags=\w+;)?s?(?P<mark>[^\w\s])(?:(?!(?P=mark)).)*(?P=mark)(?P<put>(?:(?!(?P=mark)).)*)"
 )
 """`s,FIND,PUT,`: what is put in front of names, or in their place."""
+_FETCHED: Final = re.compile(r"(?!file:)[A-Za-z][\w+.-]*://|(?:npm|jsr):")
+"""A script that lies on another machine (`deno run https://…`), or in a registry."""
 _TYPED: Final = re.compile(r"\\[nr]|\^M|\\015|\r")
 
 
@@ -162,6 +164,10 @@ def _script(use: Use, value: Value) -> None:
         return
     if not value.known:
         use.unknown("runs a file that can't be told before it runs")
+    if any(_FETCHED.match(each.text) for each in value.texts):
+        use.unknown("runs code that is fetched")
+        network.url(use, value)
+        return
     use.emit(Act.READ, RUN, value)
 
 
@@ -196,6 +202,17 @@ def _items(use: Use, value: Value) -> None:
         files.read(use, each)
 
 
+def _addresses(use: Use, value: Value) -> None:
+    files.read(use, value)
+    listed = listed_in(use, value)
+    if listed is None:
+        text = use.look.kept.of(join(use.cwd, value))
+        lines = [] if text is None else [line for each in text.texts for line in each.text.split()]
+        listed = [known(each) for each in lines if each.strip(HOLE)] or [known(HOLE)]
+    for each in listed:
+        network.url(use, each)
+
+
 def _typed(use: Use, value: Value) -> None:
     use.script(Value(known(*(_TYPED.sub("\n", each.text) for each in value.texts)).texts))
 
@@ -205,6 +222,7 @@ def _pid(use: Use, value: Value) -> None:
 
 
 HANDLERS: Final[Mapping[str, Handler]] = {
+    "addresses": _addresses,
     "assign": _assign,
     "cd": _cd,
     "data": network.data,

@@ -45,7 +45,7 @@ def call_roles(
             _role(use, each[1:], own, values, named)
         else:
             rest = values[position:]
-            if rest or each in {"shell", "process", "unknown", "reveal", "send"}:
+            if rest or each in {"shell", "process", "unknown", "reveal", "send", "variables"}:
                 _role(use, each, rest[0] if rest else None, rest[1:], named)
             position += 1
 
@@ -148,7 +148,7 @@ def one_role(  # noqa: C901, PLR0912 - one case a role
     elif kind == "unknown":
         use.unknown("runs code that can't be read whole")
     elif kind == "reveal" or (
-        kind == "variable" and (not isinstance(given, str) or secret_name(given))
+        kind in {"variable", "variables"} and (not isinstance(given, str) or secret_name(given))
     ):
         use.emit(Act.REVEAL, "prints the environment, which may hold secrets")
 

@@ -24,6 +24,7 @@ _VALUES: Final = frozenset(
 _EXTENDED: Final = frozenset(
     {"posix-extended", "egrep", "posix-egrep", "awk", "gnu-awk", "posix-awk"}
 )
+_NO_FOLDERS: Final = frozenset({"f", "l", "f,l", "l,f", "p", "s"})
 _POSITIONS: Final = frozenset({"-maxdepth", "-mindepth", "-regextype"})
 """Words that are true of each file."""
 _BEFORE: Final = frozenset({"-H", "-L", "-P", "-E", "-X", "-d", "-s", "-x"})
@@ -41,14 +42,15 @@ class Chosen:
 
     They have a name that fits each of `names` and a path that fits each of `paths` (globs in which
     `*` crosses slashes), and none of `never` and `never_paths`. Without names and paths it may be
-    any file. `plain` says that they aren't folders.
+    any file. `inner` says that the folder where the search starts isn't one of
+    them.
     """
 
     names: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
     never_paths: tuple[str, ...] = ()
-    plain: bool = False
+    inner: bool = False
     empty: bool = False
 
     @property
@@ -243,9 +245,10 @@ class _Expression:
             only = None if value is None else value.only
             if text == "-regextype":
                 self.extended = only in _EXTENDED
-            if text != "-type" or only != "f":
-                return (reach, Ways()) if text in _POSITIONS else (reach, reach)
-            return [replace(each, plain=True) for each in reach], reach
+            if (text == "-type" and only in _NO_FOLDERS) or (text == "-mindepth" and only != "0"):
+                found = [replace(each, inner=True) for each in reach]
+                return found, Ways() if text in _POSITIONS else reach
+            return (reach, Ways()) if text in _POSITIONS else (reach, reach)
         if text == "-empty":
             return [replace(each, empty=True) for each in reach], reach
         if HOLE in text:

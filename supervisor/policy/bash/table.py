@@ -65,6 +65,7 @@ ROLES: Final[Mapping[str, str]] = {
     "reverse": "a program whose input and output go to the network",
     "suid": "the mode that files get; a set-user-id bit is a change of the system",
     "replace": "the word that stands for an item (`xargs -I`)",
+    "addresses": "a file with an address a line, each of which is reached",
     "items": "a file with an item a line, each a file that is read",
     "split": "text that is split to words and put before the rest (`env -S`)",
     "unset": "the name of a variable that is taken away",

@@ -36,6 +36,7 @@ NO_FILES: Final = frozenset(
 """Devices that hold nothing, keep nothing and show nothing of others."""
 
 
+_CHANGES: Final = frozenset({Act.WRITE, Act.DELETE, Act.CHANGE_MODE})
 _INSIDE: Final = re.compile(rf"(?<=[\w.]){HOLE}+(?=\w[^/]*\Z)")
 """What can't be known, between the letters of a file's name."""
 
@@ -136,12 +137,14 @@ class Use:
         only = self.only if recursive else ()
         if type(target) is Found:
             only = target.names or only
+            if not only and not target.whole and act in _CHANGES:
+                only = ("*",)  # all that is below the folder, not the folder itself
             recursive = True
             if act is not Act.READ:
                 self._each_found(act, reason, target)
             target = target.start
         elif target is not None and HOLE in target.texts[0].text:
-            target = _closed(target)
+            target = closed(target)
         self.look.add(
             Effect(
                 act, self.program, self.invocation.part, reason, target, self.cwd, recursive,
@@ -244,8 +247,8 @@ def plain_words(argv: Sequence[Value]) -> tuple[str, ...]:
     return tuple([each.texts[0].text if len(each.texts) == 1 else HOLE for each in argv])
 
 
-def _closed(target: Value) -> Value:
-    """`.e${x}nv` may also be `.env`: what nobody set is nothing."""
+def closed(target: Value) -> Value:
+    """A path with what else it may be: `.e${x}nv` is `.env` too, as what nobody set is nothing."""
     closed = [_INSIDE.sub("", each.text) for each in target.texts if HOLE in each.text]
     more = [Text(text) for text in dict.fromkeys(closed) if HOLE not in text]
     return replace(target, texts=(*target.texts, *more)) if more else target

@@ -14,6 +14,7 @@ from supervisor.policy.bash.shell.machine import MOST_TEXTS_RUN, Work
 from supervisor.policy.bash.shell.names import programs
 from supervisor.policy.bash.shell.parameters import listed
 from supervisor.policy.bash.shell.printing import write_output
+from supervisor.policy.bash.shell.secrets import PRINTS, shown_secret
 from supervisor.policy.bash.shell.shell_builtins import BUILTINS, DESCRIPTOR, HANDLERS, PREFIXES
 from supervisor.policy.bash.shell.streams import redirected
 from supervisor.policy.bash.shell.syntax import (
@@ -115,6 +116,10 @@ class Commands(Work):
                     row.extend(more[0])
             else:
                 rows = [[*row, *extra] for row in rows for extra in more]
+        if rows[0] and rows[0][0].only in PRINTS:
+            why = shown_secret(node.words, self.scope)
+            if why is not None:
+                self.doubt(why)
         return [tuple(row) for row in rows], tuple(given)
 
     def word_rows(self, word: Word | Assignment) -> list[Row]:

@@ -64,12 +64,22 @@ def change_folder(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]
         return
     else:
         new = joined(scope.cwd, target)
-        if "CDPATH" in scope.variables and any(
+        folders = dict(shell.prefix).get("CDPATH") or scope.variables.get("CDPATH")
+        if folders is not None and any(
             not each.text.startswith(("/", "./", "../")) for each in target.texts
         ):
-            new = union((new, UNKNOWN))
+            new = union((new, *_by_path(folders, scope.cwd, target)))
     scope.previous, scope.cwd = scope.cwd, new
     scope.variables.pop("PWD", None)
+
+
+def _by_path(folders: Value, cwd: Value, target: Value) -> list[Value]:
+    """Where `cd` may go by CDPATH."""
+    texts = alone(folders)
+    if texts is None:
+        return [UNKNOWN]
+    places = (joined(cwd, literal(each or ".")) for each in texts.split(":")[:MOST_TEXTS])
+    return [joined(each, target) for each in places]
 
 
 def push_folder(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) -> None:

@@ -15,6 +15,7 @@ Printer = Callable[[Sequence[str], str | None], str | None]
 
 _LONGEST: Final = 64 * 1024
 _MOST_NUMBERS: Final = 256
+_MOST_LINES: Final = 16
 _PROGRAM: Final = re.compile(r"[A-Za-z0-9_./+\[-]+")
 _ECHO_OPTIONS: Final = re.compile(r"-[neE]+")
 _SET: Final = {
@@ -301,6 +302,11 @@ def _date(words: Sequence[str], _: str | None) -> str | None:
     return f"{only[1:]}\n" if only[:1] == "+" and "%" not in only else None
 
 
+def _yes(words: Sequence[str], _: str | None) -> str:
+    """It never ends; what comes behind takes the first lines."""
+    return f"{' '.join(words) or 'y'}\n" * _MOST_LINES
+
+
 def _silent(_: Sequence[str], __: str | None) -> str:
     return ""
 
@@ -311,9 +317,9 @@ PRINTERS: Final[dict[str, Printer]] = {
     "cut": _cut, "head": _ends(first=True), "tail": _ends(first=False), "seq": _seq,
     "basename": _basename, "dirname": _dirname, "tee": _tee, "sort": _sort,
     "sponge": _same, "which": _located("/usr/bin/"),
-    "command": _when(_located(""), "-v"), "hash": _when(_located("/usr/bin/"), "-t"),
+    "command": _when(_located("/usr/bin/"), "-v"), "hash": _when(_located("/usr/bin/"), "-t"),
     "type": _when(_located("/usr/bin/"), "-P", "-p", "-fP", "-fp"), "whereis": _whereis,
-    "compgen": _compgen, "date": _date,
+    "compgen": _compgen, "date": _date, "yes": _yes,
 } | dict.fromkeys(
     ("cd", "export", "declare", "typeset", "local", "readonly", "unset", "set", "shift", "shopt",
      "read", "mapfile", "readarray", "trap", ":", "true", "false", "test", "[", "[[", "((", "let",
