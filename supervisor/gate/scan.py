@@ -95,14 +95,21 @@ def reads_denied(root: str, vault: str, denied: DenyList, scan: Scan, walk: Walk
 def holds_protected(root: str, vault: str, kept: DenyList, scan: Scan, walk: Walk) -> str | None:
     """The rule that protects something below `root`; None where nothing was found in time."""
     folders: dict[str, str] = {}
+    selected: set[str] = set()
+    """Folders that go as a whole: what is in them needs no name of its own."""
     for entry, below in _entries(root, walk):
         rule = kept.match_entry(entry.name, relative_to_vault(entry.path, vault))
         found = folders.get(below) if rule is None else rule.id
-        if found is None:
+        is_folder = entry.is_dir(follow_symlinks=False)
+        if found is None and not is_folder:
             continue
-        if entry.is_dir(follow_symlinks=False):
-            folders[f"{below}{entry.name}/"] = found
-        if _selects(scan, entry.name, below):
+        goes = below in selected or _selects(scan, entry.name, below)
+        if is_folder:
+            if found is not None:
+                folders[f"{below}{entry.name}/"] = found
+            if goes:
+                selected.add(f"{below}{entry.name}/")
+        if found is not None and goes:
             return found
     return None
 

@@ -25,6 +25,8 @@ _SPAN = re.compile(r"(.)-(.)|(.)", re.DOTALL)
 _SET = re.compile(r"\[[!^]?\]?[^\]]{0,1024}\]")
 """Bounded, so that brackets that are never closed don't cost the square of the pattern's length."""
 _CONTAINS = re.compile(r"(?<![^/])\*+[A-Za-z]+\*+\Z")
+_NESTED = re.compile(r"(?<!\\)((?:\\\\)*)\[\[")
+"""A `[` as the first of a set in a regular expression, of which `re` warns."""
 _SET_OF_ONE = re.compile(r"\[([^]!^])\]")
 _SIGNS = re.compile(r"[*?\[\](){}|!@+\\-]")
 _GROUP = re.compile(r"([?*+@!])\(([^()]*)\)")
@@ -204,7 +206,8 @@ def _spelt_by_group(group: re.Match[str]) -> str:
 @lru_cache(maxsize=1024)
 def _name_regex(pattern: str) -> re.Pattern[str]:
     try:
-        return re.compile(wcglob.translate(pattern, flags=wcglob.DOTGLOB | wcglob.EXTGLOB)[0][0])
+        made = wcglob.translate(pattern, flags=wcglob.DOTGLOB | wcglob.EXTGLOB)[0][0]
+        return re.compile(_NESTED.sub(r"\1[\\[", made))
     except (re.error, ValueError, IndexError):
         return re.compile(r"(?!)")
 

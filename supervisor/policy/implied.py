@@ -136,7 +136,14 @@ class Implied:
 
     def sends(self, effect: Effect) -> bool:
         """Whether a host or service may be reached."""
-        return any(each.sends(effect) for each in self.around(effect))
+        command = self._policy.commands.find(effect.program)
+        # Code can reach anything: of it, only what stands in the granted words is meant.
+        is_code = command is not None and command.reader == "interpreter"
+        return any(
+            each.sends(effect)
+            and not (is_code and not each.of(Act.SEND, bare_program(effect.program)))
+            for each in self.around(effect)
+        )
 
     def beyond(self) -> Iterator[tuple[Effect, str]]:
         """Reads that no prefix covers although its command is: files sent, other files run."""

@@ -72,11 +72,11 @@ def settings(use: Use, value: Value) -> None:
         setting(use, name, known(text))
 
 
-def setting(use: Use, name: str, value: Value) -> None:
-    """A setting of git: some name programs that git runs, or files that it heeds."""
+def setting(use: Use, name: str, value: Value) -> bool:
+    """A setting of git: some name files that it heeds, or a program, which is what this answers."""
     table = use.look.table.languages.get("git-settings")
     if table is None:
-        return
+        return False
     lowered = name.lower().removesuffix("::")  # apt's lists are set by the same option
     section, _, rest = lowered.partition(".")
     last = rest.rpartition(".")[2]
@@ -86,7 +86,7 @@ def setting(use: Use, name: str, value: Value) -> None:
     if HOLE in name:
         use.unknown("sets something of git that can't be told")
     if kind is None or (text is not None and text in table.plain):
-        return
+        return False
     if kind == "read":
         files.read(use, value)
     elif kind == "text":
@@ -95,6 +95,7 @@ def setting(use: Use, name: str, value: Value) -> None:
         use.script(known(text[1:]) if text is not None and text.startswith("!") else value)
     elif text is None or text.startswith("!"):
         use.script(known(text[1:]) if text else value)
+    return kind == "shell" or (kind == "shell-if-bang" and (text is None or text[:1] == "!"))
 
 
 def git_config(use: Use) -> None:
@@ -112,5 +113,5 @@ def git_config(use: Use) -> None:
         return
     if "system" in use.tags:
         use.emit(Act.SYSTEM, "changes git's settings for all folders")
-    if len(words) > 1:
-        setting(use, words[0].texts[0].text, words[1])
+    if len(words) > 1 and setting(use, words[0].texts[0].text, words[1]):
+        use.emit(Act.SYSTEM, "sets a program that git runs from now on, whoever calls it")

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Final, Protocol
 
 from supervisor.policy.bash.effect import Act, Effect
@@ -139,9 +140,9 @@ class Use:
             only = target.names or only
             if not only and not target.whole and act in _CHANGES:
                 only = ("*",)  # all that is below the folder, not the folder itself
-            recursive = True
             if act is not Act.READ:
-                self._each_found(act, reason, target)
+                self._each_found(act, reason, target, recursive=recursive)
+            recursive = True
             target = target.start
         elif target is not None and HOLE in target.texts[0].text:
             target = closed(target)
@@ -152,12 +153,15 @@ class Use:
             )
         )  # fmt: skip
 
-    def _each_found(self, act: Act, reason: str, found: Found) -> None:
-        """What a search for a name finds right below where it starts."""
+    def _each_found(self, act: Act, reason: str, found: Found, *, recursive: bool) -> None:
+        """What a search for a name finds right below where it starts, and there."""
+        first = found.start.texts[0].text.rstrip("/").rpartition("/")[2]
         for name in found.names:
             wild = any(sign in name for sign in "*?[\\/")
+            if first.strip(".") and name.strip("*?") and fnmatchcase(first, name):
+                self.emit(act, reason, found.start, recursive=recursive)
             if not wild:
-                self.emit(act, reason, below(found.start, name))
+                self.emit(act, reason, below(found.start, name), recursive=recursive)
             elif "/" not in name and found.start.texts[0].text.rstrip("/") == "/dev":
                 path = f"/dev/{name}"
                 self.emit(act, reason, Value((Text(path, path),)))

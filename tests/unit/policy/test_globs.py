@@ -1,7 +1,7 @@
 """What a glob can mean."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from supervisor.policy.globs import (
@@ -101,6 +101,7 @@ def test_an_ordinary_glob_is_understood(pattern: str) -> None:
 
 
 @given(st.text(alphabet="ab.env{},*?/[]!-\\", max_size=60))
+@example("[[-?[??][[[[a")
 def test_any_glob_is_read_without_failing(pattern: str) -> None:
     is_understood(pattern)
     only_means_denied(pattern, DENIED)
