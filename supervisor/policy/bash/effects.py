@@ -1,40 +1,42 @@
 """A command of a shell → its effects: read, looked up in the table, and followed where it leads."""
 
-import re
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from operator import itemgetter
 from typing import Final
 
 from supervisor.policy.bash.aftermath import aftermath
 from supervisor.policy.bash.apply import apply
 from supervisor.policy.bash.carried import counts, perhaps_carries
 from supervisor.policy.bash.containers import elsewhere
+from supervisor.policy.bash.descent import descend
 from supervisor.policy.bash.effect import Act, Analysis, Effect, ShellContext
 from supervisor.policy.bash.feeders import filled, perhaps_read, program_of
-from supervisor.policy.bash.invocation import Invocation, Part, Reading
-from supervisor.policy.bash.kept_scripts import KeptScripts
+from supervisor.policy.bash.gathered import Gathered
+from supervisor.policy.bash.invocation import Invocation, Part, Reading, inside
 from supervisor.policy.bash.memory import Memory, key_of, place_of, placed_at
 from supervisor.policy.bash.options import Parsed, parse
-from supervisor.policy.bash.places import Found, join, spread
-from supervisor.policy.bash.read import Budget, Shell, read_script
+from supervisor.policy.bash.places import join, spread
+from supervisor.policy.bash.read import Shell, read_script
 from supervisor.policy.bash.readers import READ_BY
 from supervisor.policy.bash.redirects import redirects, variables
+from supervisor.policy.bash.renamed import renamed
 from supervisor.policy.bash.table import Command, CommandTable, Operands, Role
-from supervisor.policy.bash.use import GUESSED, IN_DOUBT, Use, plain_words
-from supervisor.policy.bash.value import HOLE, Text, Value, known
+from supervisor.policy.bash.use import IN_DOUBT, Use, plain_words
+from supervisor.policy.bash.value import HOLE, Value, known
+from supervisor.policy.bash.variants import (
+    MOST_VARIANTS,
+    has_option,
+    is_from_data,
+    is_single,
+    names_of,
+    variants,
+)
 
 DEEPEST: Final = 16
 """Texts within texts, and commands that start commands."""
 MOST_COMMANDS: Final = 3_000
 MOST_EFFECTS: Final = 20_000
-_MOST_VARIANTS: Final = 24
-_MOST_FEEDERS: Final = 8
-_READS: Final = frozenset({"read", "mapfile", "readarray"})
 _UNKNOWN_PROGRAM: Final = Command(Operands(middle=Role("either")))
 _GUESSED: Final = frozenset({"doubt", "either"})
-_GIVES: Final = frozenset({Act.READ, Act.LINK})
-"""What happens to a file that gets another name, or is copied."""
 
 
 def analyse(
@@ -57,91 +59,8 @@ def analyse(
     return Analysis(tuple(effects), complete, tuple(look.notes))
 
 
-class _Look:
+class _Look(Gathered):
     """The analysis of one call, while it goes on."""
-
-    def __init__(
-        self, context: ShellContext, table: CommandTable, memory: Memory | None = None
-    ) -> None:
-        self.table = table
-        self.memory = memory
-        self.context = context
-        self.home = context.home
-        self.budget = Budget()
-        self.effects: list[Effect] = []
-        self.seen: list[Invocation] = []
-        self.complete = True
-        self.repeats = False
-        """Whether the same command may have been looked at more than once."""
-        self.notes: list[str] = []
-        self.asked = 0
-        """How often a reader asked for more than its own command's words, or started something."""
-        self._cwd: Value | None = None
-        self._place: str | None = None
-        """The folder of the last command, and what it is as part of a key."""
-        self._kept = KeptScripts()
-        self._indexed = 0
-        self._by_name: dict[str, list[tuple[int, Invocation]]] = {}
-        """What was seen, up to the command `_indexed`, by the first word and with its number."""
-        self._reading: Invocation | None = None
-        self._depth = 0
-
-    @property
-    def kept(self) -> KeptScripts:
-        """What the call has put into files so far."""
-        self.asked += not self._kept.empty
-        return self._kept
-
-    def add(self, effect: Effect) -> None:
-        """Adds an effect."""
-        self.effects.append(effect)
-
-    def feeders(self, invocation: Invocation) -> list[Invocation]:
-        """The commands of this call that feed this one, in the order of their text."""
-        self.asked += 1
-        stdin = invocation.stdin
-        if stdin is None:
-            return []
-        self._index()
-        found = [
-            (number, each)
-            for name in set(stdin.sources)
-            for number, each in self._by_name.get(name, ())[-_MOST_FEEDERS - 1 :]
-            if invocation is not each
-        ]
-        found.sort(key=itemgetter(0))
-        return [each for _, each in found[-_MOST_FEEDERS:]]
-
-    def reading(self) -> Invocation | None:
-        """The last `read` that gets what a command prints through a pipe."""
-        self.asked += 1
-        self._index()
-        return self._reading
-
-    def within(self, part: Part) -> list[Invocation]:
-        """The commands that stand inside of a part of the call, in the order of their text."""
-        self.asked += 1
-        return [
-            each
-            for each in self.seen[-_MOST_FEEDERS:]
-            if each.argv and part.start < each.part.start and each.part.end < part.end
-        ]
-
-    def gathered(self, do: Callable[[], None]) -> list[Effect]:
-        """The effects of `do`, which are then nowhere else."""
-        before, self.effects = self.effects, []
-        try:
-            do()
-            return self.effects
-        finally:
-            self.effects = before
-
-    def limit(self, part: Part, reason: str) -> None:
-        """Says once that the look was cut short."""
-        self.asked += 1
-        if self.complete:
-            self.complete = False
-            self.add(Effect(Act.UNKNOWN, "", part, reason))
 
     def read(self, reading: Reading, around: Invocation | None = None) -> None:
         """All that a script would start."""
@@ -151,7 +70,7 @@ class _Look:
             self.add(Effect(Act.UNKNOWN, "", each.part, each.reason))
         for invocation in reading.invocations:
             if around is not None:
-                invocation = _inside(invocation, around)  # noqa: PLW2901 - the same, placed
+                invocation = inside(invocation, around)  # noqa: PLW2901 - the same, placed
             self.run(invocation)
 
     def script(self, text: Value, around: Invocation, shell: str = "bash") -> None:
@@ -163,10 +82,10 @@ class _Look:
         self._depth += 1
         self.repeats = True
         try:
-            if len(text.texts) > _MOST_VARIANTS:
+            if len(text.texts) > MOST_VARIANTS:
                 self.limit(around.part, "runs too many texts to be followed")
             state = self._shell(around)
-            for each in text.texts[:_MOST_VARIANTS]:
+            for each in text.texts[:MOST_VARIANTS]:
                 reading = read_script(each.text, state, self.budget, around.part)
                 if HOLE in each.text and not reading.unresolved:
                     why = "runs text that can't be told before it runs"
@@ -216,7 +135,7 @@ class _Look:
                 else:
                     self._remembered(invocation, first.text, self.memory)
             else:
-                for name in self._names(argv[0]):
+                for name in names_of(argv[0], self.table.commands):
                     self._named(replace(invocation, argv=(known(name), *argv[1:])), name)
         finally:
             self._depth -= 1
@@ -255,30 +174,6 @@ class _Look:
                     Effect(Act.LIST, name, invocation.part, "is looked for", word, invocation.cwd)
                 )
 
-    def _index(self) -> None:
-        """Sorts in what was seen since the last time: most calls never ask."""
-        for number in range(self._indexed, len(self.seen)):
-            invocation = self.seen[number]
-            if invocation.argv:
-                name = invocation.argv[0].texts[0].text
-                self._by_name.setdefault(name, []).append((number, invocation))
-                stdin = invocation.stdin
-                if name in _READS and stdin is not None and stdin.sources:
-                    self._reading = invocation
-        self._indexed = len(self.seen)
-
-    def _names(self, word: Value) -> Iterator[str]:
-        """The programs that a first word may name; a glob may name any that fits it."""
-        for each in word.texts:
-            if each.pattern is None:
-                yield each.text
-                continue
-            folder, slash, _ = each.text.rpartition("/")
-            fitting = glob_names(each.pattern.rpartition("/")[2], self.table.commands)
-            yield each.text
-            for name in fitting[:_MOST_VARIANTS]:
-                yield f"{folder}{slash}{name}"
-
     def _named(self, invocation: Invocation, name: str) -> None:
         if HOLE in name:
             self._untold(invocation, name)
@@ -295,11 +190,11 @@ class _Look:
         command = self.table.find(name)
         if command is None:
             command = _UNKNOWN_PROGRAM
-        if _is_single(invocation.argv) or (command.plain and not _has_option(invocation.argv)):
+        if is_single(invocation.argv) or (command.plain and not has_option(invocation.argv)):
             self._one(invocation, command, name)
             return
         self.repeats = True
-        for argv in _variants(invocation.argv):
+        for argv in variants(invocation.argv):
             self._one(replace(invocation, argv=argv), command, name)
 
     def _without_unknown(self, invocation: Invocation, name: str) -> None:
@@ -319,7 +214,7 @@ class _Look:
     def _one(self, invocation: Invocation, command: Command, name: str) -> None:
         """A command whose words have one text each, or need no look at each text alone."""
         argv = invocation.argv
-        if not _is_from_data(argv):
+        if not is_from_data(argv):
             self._known(invocation, command, name, plain_words(argv))
             return
         use = Use(self, invocation, command, name, invocation.cwd, Parsed())
@@ -375,24 +270,7 @@ class _Look:
         else:
             apply(use)
         if reader == "link" or command.operands.back:
-            self._renamed(use)
-
-    def _renamed(self, use: Use) -> None:
-        """`ln -s /usr/bin/env x`: what the program is under its new name."""
-        part = use.invocation.part
-        mine = [each for each in self.effects if each.part is part and each.target is not None]
-        programs = [
-            text.text
-            for each in mine
-            if each.act in _GIVES and each.target is not None
-            for text in each.target.texts
-            if "/" in text.text and text.pattern is None and self.table.find(text.text) is not None
-        ]
-        for each in mine if programs else ():
-            if each.act is Act.WRITE and each.target is not None:
-                for text in each.target.texts:
-                    self._kept.called(join(use.cwd, known(text.text)), programs[0])
-                    self.asked += 1
+            self.asked += renamed(use, self.effects, self._kept)
 
     def _printed(self, use: Use) -> tuple[Value, ...] | None:
         """Puts in what other commands print, where it can be told; words that are only likely."""
@@ -411,116 +289,3 @@ class _Look:
                 self.add(each)
             elif each.act is Act.READ:
                 self.add(replace(each, reason=IN_DOUBT))
-
-
-def descend(use: Use, command: Command, argv: Sequence[Value], at: int = 1) -> None:
-    """Parses the words down to the last subcommand."""
-    if not command.commands:
-        use.parsed = parse(command, argv, at)
-        return
-    values = []
-    tags: set[str] = set()
-    doubts: list[Value] = []
-    puts: list[Value] = []
-    loose = False
-    other: Command | None = None
-    while True:
-        parsed = parse(command, argv, at, style="stop" if command.commands else None)
-        values.extend(parsed.values)
-        doubts.extend(parsed.doubts)
-        puts.extend(parsed.puts)
-        tags |= parsed.tags
-        if not command.commands or not parsed.operands or "help" in tags:
-            break
-        text = parsed.operands[0].texts[0].text
-        other = command.commands.get("*") or other
-        child = command.commands.get(text)
-        whole = child is None and other is not None and "whole" in other.tags
-        if child is None:
-            child = other
-            tags.add(GUESSED)
-            if "." in text or "/" in text or "@" in text:
-                doubts.append(parsed.operands[0])
-        if child is None:
-            if HOLE in text:
-                loose = True
-            child = Command(Operands(middle=Role("doubt")), command.options)
-        at = len(argv) - len(parsed.operands) + (0 if whole else 1)
-        command = child
-    use.command, use.at = command, at
-    use.parsed = Parsed(
-        values, parsed.operands, tags, parsed.before, parsed.loose or loose, doubts, puts
-    )
-    if loose:
-        use.unknown("which of its subcommands runs can't be told before it runs")
-
-
-def _inside(invocation: Invocation, around: Invocation) -> Invocation:
-    """A command of a nested text, with what it inherits from the command around it."""
-    if not (around.feeds or around.background or around.in_endless_loop):
-        return invocation
-    return replace(
-        invocation,
-        feeds=invocation.feeds or around.feeds,
-        background=invocation.background or around.background,
-        in_endless_loop=invocation.in_endless_loop or around.in_endless_loop,
-    )
-
-
-def _is_single(argv: Sequence[Value]) -> bool:
-    for each in argv:  # noqa: SIM110 - twice as fast as `all` with a generator
-        if len(each.texts) != 1:
-            return False
-    return True
-
-
-def _has_option(argv: Sequence[Value]) -> bool:
-    """Whether a word with several texts may be an option."""
-    return any(
-        len(each.texts) > 1 and any(text.text.startswith("-") for text in each.texts)
-        for each in argv
-    )
-
-
-def _is_from_data(argv: Sequence[Value]) -> bool:
-    for each in argv:  # noqa: SIM110 - as above
-        if each.from_data:
-            return True
-    return False
-
-
-def _variants(argv: tuple[Value, ...]) -> Iterator[tuple[Value, ...]]:
-    """The words with one text each: all combinations if they are few, else each text once."""
-    product = 1
-    for each in argv:
-        product *= len(each.texts)
-    if product <= _MOST_VARIANTS:
-        yield from _combinations(argv)
-        return
-    for number in range(max(len(each.texts) for each in argv)):
-        yield tuple(_single(each, each.texts[number % len(each.texts)]) for each in argv)
-
-
-def _combinations(argv: tuple[Value, ...]) -> Iterator[tuple[Value, ...]]:
-    found: list[tuple[Value, ...]] = [()]
-    for each in argv:
-        found = [(*start, _single(each, text)) for start in found for text in each.texts]
-    yield from found
-
-
-def _single(value: Value, text: Text) -> Value:
-    if len(value.texts) == 1:
-        return value
-    if isinstance(value, Found) and text.text == HOLE:
-        return replace(value, texts=(text,))
-    return Value((text,), value.from_data)
-
-
-def glob_names(pattern: str, names: Sequence[str] | object) -> list[str]:
-    """The names of programs that a glob fits."""
-    from wcmatch import fnmatch  # noqa: PLC0415 - only calls with a glob for a program need it
-
-    known_names = list(names) if isinstance(names, (list, tuple, dict)) else []
-    fits, _ = fnmatch.translate(pattern, flags=fnmatch.B)
-    wanted = [re.compile(each) for each in fits]
-    return [each for each in known_names if any(one.match(each) for one in wanted)]

@@ -1,6 +1,6 @@
 """What a shell would start: one simple command with its words, redirects and circumstances."""
 
-from dataclasses import field
+from dataclasses import field, replace
 from enum import StrEnum
 
 from supervisor.policy.bash.value import Value
@@ -95,3 +95,15 @@ class Reading:
     invocations: tuple[Invocation, ...] = ()
     unresolved: tuple[Unresolved, ...] = ()
     bombs: tuple[Part, ...] = field(default=())
+
+
+def inside(invocation: Invocation, around: Invocation) -> Invocation:
+    """A command of a nested text, with what it inherits from the command around it."""
+    if not (around.feeds or around.background or around.in_endless_loop):
+        return invocation
+    return replace(
+        invocation,
+        feeds=invocation.feeds or around.feeds,
+        background=invocation.background or around.background,
+        in_endless_loop=invocation.in_endless_loop or around.in_endless_loop,
+    )
