@@ -257,6 +257,13 @@ class SandboxKilled(TurnFailed):
     title = "The sandbox was killed"
 
 
+class SandboxPaused(TurnFailed):
+    """The container was frozen from outside; nothing in it goes on until somebody thaws it."""
+
+    code = "sandbox_paused"
+    title = "The sandbox was paused"
+
+
 class AgentProcessFailed(TurnFailed):
     """The CLI process ended or broke its protocol before the turn was over."""
 

@@ -81,6 +81,28 @@ async def test_a_kill_from_outside_is_not_memory_though_a_tool_ran_out_of_it_bef
     await goes_on(house, turn)
 
 
+async def test_a_sandbox_paused_from_outside_ends_its_turn_under_its_own_name(house: House) -> None:
+    turn = await house.send(prompt(bash("sleep 600"), step("x")), until=is_a("tool_use"))
+    (container,) = (await left_of(house.root / "data", house.root / "run")).containers
+    paused = await asyncio.create_subprocess_exec(
+        "docker", "pause", container, stdout=asyncio.subprocess.DEVNULL
+    )
+    assert await paused.wait() == 0
+    begun = time.monotonic()
+    await asyncio.wait_for(turn.go_on(), 60)
+    assert time.monotonic() - begun < 30  # 15, and what other work on the machine adds
+    assert turn.end["code"] == "sandbox_paused", turn.end
+    assert turn.end["where"] == container[:12]
+    assert "who pauses" in turn.end["remedy"]
+    await goes_on(house, turn)
+
+
+async def test_a_sandbox_that_is_long_silent_is_not_taken_for_a_paused_one(house: House) -> None:
+    turn = await house.send(prompt(bash("sleep 12"), step("Awake.")))
+    assert turn.end["type"] == "done", turn.end
+    await goes_on(house, turn)
+
+
 async def test_an_agent_that_its_own_tool_killed_was_not_killed_from_outside(house: House) -> None:
     kill = "kill -9 $(pgrep -o -f /opt/trustfloor/claude || echo $PPID); sleep 600"
     turn = await house.send(prompt(bash(kill), step("x")))

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Final, Self
 
 from supervisor.errors import AgentProcessFailed, TurnFailed
-from supervisor.runtimes.container.death import cause_of_death, engine_lost
+from supervisor.runtimes.container.death import cause_of_death, engine_lost, paused
 from supervisor.runtimes.container.engine import ContainerId, Engine
 from supervisor.runtimes.container.frames import BadFrame, Demultiplexer
 from supervisor.runtimes.container.spec import Limits
@@ -18,6 +18,8 @@ _QUIET_SECONDS: Final = 3.0
 """After so long without output the engine is asked whether it is still there."""
 _ANSWER_SECONDS: Final = 5.0
 """How long it has for that; both together are to be below 10 seconds."""
+_LOOK_EVERY: Final = 3
+"""Of so many times that the engine was asked, it is once asked about the container as well."""
 
 
 class ContainerChannel:
@@ -42,7 +44,7 @@ class ContainerChannel:
         self._input_open = True
         self._objection: str | None = None
         self._heard = False
-        self._is_lost = False
+        self._cut_off: TurnFailed | None = None
         self._watch: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -53,14 +55,21 @@ class ContainerChannel:
         self.close()
 
     async def _watched(self) -> None:
-        """Hang up on an engine that stands still: its socket stays open, and says nothing."""
-        while not self._is_lost:
+        """Hang up on what stands still while its socket stays open, and says nothing."""
+        quiet = 0
+        while self._cut_off is None:
             self._heard = False
             await asyncio.sleep(_QUIET_SECONDS)
-            if not self._heard and not await self._engine.answers(_ANSWER_SECONDS):
-                self._is_lost = True
-                with suppress(OSError):
-                    self._stream.shutdown(socket.SHUT_RDWR)
+            quiet = 0 if self._heard else quiet + 1
+            if quiet:
+                self._cut_off = await self._standstill(look=quiet % _LOOK_EVERY == 0)
+        with suppress(OSError):
+            self._stream.shutdown(socket.SHUT_RDWR)
+
+    async def _standstill(self, *, look: bool) -> TurnFailed | None:
+        if not await self._engine.answers(_ANSWER_SECONDS):
+            return engine_lost(self._engine.path, "stopped answering", "restart the engine")
+        return await paused(self._engine, self._container) if look else None
 
     def close(self) -> None:
         """Let go of the streams; the container is not ended by it."""
@@ -110,8 +119,8 @@ class ContainerChannel:
 
     async def cause_of_death(self) -> TurnFailed | None:
         """After the output closed: why; None if it ended by itself. Takes at most 8 seconds."""
-        if self._is_lost:
-            return engine_lost(self._engine.path, "stopped answering", "restart the engine")
+        if self._cut_off is not None:
+            return self._cut_off
         return await cause_of_death(
             self._engine,
             self._container,

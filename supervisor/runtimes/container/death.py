@@ -17,6 +17,7 @@ from supervisor.errors import (
     EngineUnreachable,
     SandboxKilled,
     SandboxOutOfMemory,
+    SandboxPaused,
     TurnFailed,
 )
 from supervisor.runtimes.container.engine import START_ENGINE, ContainerId, Engine
@@ -74,6 +75,21 @@ def engine_lost(path: str, what: str, remedy: str | None = None) -> EngineLost:
         f"the container engine {what} while the turn ran",
         where=path,
         remedy=remedy or START_ENGINE,
+    )
+
+
+async def paused(engine: Engine, container: ContainerId) -> SandboxPaused | None:
+    """What a turn ends with whose container somebody froze; None: it isn't, or nobody can tell."""
+    try:
+        report = await engine.inspect(container)
+    except (EngineUnreachable, EngineRefused):
+        return None  # whether the engine answers at all is asked elsewhere
+    if ((report or {}).get("State") or {}).get("Paused") is not True:
+        return None
+    return SandboxPaused(
+        "the sandbox was paused from outside while the turn ran",
+        where=container[:12],
+        remedy="see who pauses containers on this machine, then send the message again",
     )
 
 
