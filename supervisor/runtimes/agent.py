@@ -80,6 +80,11 @@ class AgentRun:
         return self._door.spending
 
     @property
+    def asked_model(self) -> bool:
+        """Whether the gateway was asked for an answer of the model's."""
+        return self._door.first_request_at is not None
+
+    @property
     def over_budget(self) -> bool:
         """Whether the gateway refused a request because the budget is used up."""
         return self._door.over_budget
@@ -166,6 +171,7 @@ async def open_agent(
             plan.session_id,
             str(places.projects),
             frozenset() if plan.far is None else plan.far.names,
+            resumes=plan.resume,
         ),
         TranscriptFile(Path(plan.vault), plan.transcript),
         plan.honeytokens,

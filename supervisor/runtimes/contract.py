@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Literal, Protocol
 
-from supervisor.errors import TurnFailed
+from supervisor.errors import AgentProcessFailed, TurnFailed
 from supervisor.events.schema import RuntimeEvent, Spending
 from supervisor.gateway.access import ModelAccess
 from supervisor.ids import SessionId, TurnId
@@ -27,7 +27,8 @@ class RunPlan:
     """All that a runtime is told of a turn, before anything starts; the message comes later.
 
     `vault` is absolute on the host, `cwd` and `transcript` relative to it: the JSONL file that the
-    supervisor keeps for this session. `resume` says that it holds an earlier conversation.
+    supervisor keeps for this session. `resume` says that it holds an earlier conversation, which
+    begins at its byte `resume_from`.
     `honeytokens` make what stands where denied files are, and know it again; None: nothing does.
     `servers` are the MCP servers as the CLI reads them, JSON with secrets in it; None: none.
     `far` are those that the supervisor calls in the agent's stead; None: none.
@@ -43,6 +44,7 @@ class RunPlan:
     resume: bool
     deny_list: DenyList
     access: ModelAccess
+    resume_from: int = 0
     model: str | None = None
     system_prompt: str | None = None
     append_system_prompt: str | None = None
@@ -60,6 +62,13 @@ class Receipt:
     cage: CageKind
     measured: Mapping[str, Any]
     shortfalls: tuple[str, ...] = ()
+
+
+class NotTakenUp(AgentProcessFailed):
+    """The CLI lives, and doesn't go on from the conversation that it was given."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"the agent process {what}", remedy="send the message again")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +154,11 @@ class Run(Protocol):
     @property
     def spending(self) -> Spending:
         """What the turn has spent so far, as the gateway counts it."""
+        ...
+
+    @property
+    def asked_model(self) -> bool:
+        """Whether the agent has asked the model for anything."""
         ...
 
     @property

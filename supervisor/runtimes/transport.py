@@ -15,13 +15,14 @@ from claude_agent_sdk import Transport
 
 from supervisor.errors import AgentProcessFailed, HoneytokenTripped, TurnFailed
 from supervisor.events.schema import RuntimeEvent, TextEvent, ThinkingEvent, WarningEvent
-from supervisor.runtimes.contract import Channel, FarServers, RunResult
+from supervisor.runtimes.contract import Channel, FarServers, NotTakenUp, RunResult
 from supervisor.runtimes.far import FarTalk
 from supervisor.runtimes.honeytokens import Honeytokens, tripped
 from supervisor.runtimes.transcript import TranscriptFile
 from supervisor.runtimes.translate import Translator
 from supervisor.runtimes.wire import (
     Admitted,
+    Astray,
     Content,
     Control,
     FarCancelled,
@@ -179,7 +180,7 @@ class ChannelTransport(Transport):
                 cause = AgentProcessFailed(
                     "the agent process ended without answering", remedy="send the message again"
                 )
-        except (HoneytokenTripped, _TooEarly) as ended:
+        except (HoneytokenTripped, NotTakenUp, _TooEarly) as ended:
             cause = ended
         except Flooded:
             cause = AgentProcessFailed(
@@ -253,6 +254,8 @@ class ChannelTransport(Transport):
                 await self._warn(code, message)
             case FarMessage() | FarCancelled():
                 self._pass_on(admitted)
+            case Astray():
+                raise NotTakenUp("took it for another session's")
         return None
 
     def _pass_on(self, admitted: FarMessage | FarCancelled) -> None:

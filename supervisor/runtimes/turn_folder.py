@@ -155,6 +155,7 @@ def _make(turns: Path, plan: RunPlan) -> TurnFolder:
         source = read_inside(Path(plan.vault), plan.transcript)
         with source, folder.transcript.open("xb") as copy:
             state = _state(os.fstat(source.fileno()))
+            source.seek(plan.resume_from)
             shutil.copyfileobj(source, copy, _COPY_BYTES)
         folder = replace(folder, transcript_state=state)
     return folder

@@ -39,6 +39,7 @@ MAX_VALUES: Final = 512 * 1024
 _CONTENT_TYPES = frozenset({"system", "assistant", "user", "stream_event", "result"})
 _IGNORED_TYPES = frozenset({"keep_alive", "rate_limit_event", "tool_progress", "auth_status"})
 _REQUEST_SUBTYPES = frozenset({"hook_callback", "can_use_tool"})
+_BEGINS = ("system", "init")
 _FAR = "mcp_message"
 _NO_OBJECT = "a line that is no JSON object"
 _SUBAGENT = re.compile(r"subagents/(?:[A-Za-z0-9_-]{1,128}/){0,4}agent-[A-Za-z0-9_-]{1,128}\Z")
@@ -99,20 +100,32 @@ class Flooded(Exception):
     """The process says more that means nothing than is worth reading."""
 
 
-Admitted = Control | Content | Mirror | Objection | FarMessage | FarCancelled
+@dataclass(frozen=True, slots=True)
+class Astray:
+    """The process was given an earlier conversation, and has begun another session's."""
+
+
+Admitted = Control | Content | Mirror | Objection | FarMessage | FarCancelled | Astray
 
 
 class Wire:
     """Frames one process's output. Sans I/O: feed it bytes, take what was admitted.
 
     `projects` is the folder, as the process sees it, under which its transcripts must lie, `far`
-    are the servers that it may send messages to.
+    are the servers that it may send messages to. `resumes` says that it was given an earlier
+    conversation.
     """
 
     def __init__(
-        self, session_id: SessionId, projects: str, far: frozenset[str] = frozenset()
+        self,
+        session_id: SessionId,
+        projects: str,
+        far: frozenset[str] = frozenset(),
+        *,
+        resumes: bool = False,
     ) -> None:
         self._session_id = session_id
+        self._resumes = resumes
         self._far = far
         self._to_far: set[str] = set()
         self._projects = projects.rstrip("/") + "/"
@@ -258,6 +271,9 @@ class Wire:
 
     def _content(self, frame: dict[str, Any], size: int) -> Iterator[Admitted]:
         if frame.get("session_id") not in (self._session_id, None):
+            if self._resumes and (frame.get("type"), frame.get("subtype")) == _BEGINS:
+                # What it says from now on is all in another's name, its result as well.
+                yield Astray()
             yield from self._object("foreign_session", "a frame that names another session")
             return
         self._content_bytes += size

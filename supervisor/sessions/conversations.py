@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import secrets
+from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -24,6 +25,7 @@ from supervisor.mcp.relay import Relay
 from supervisor.observability.logs import fields, log_context
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.runtimes.honeytokens import SECRET_BYTES, Honeytokens
+from supervisor.sessions.afresh import NOT_TAKEN_UP, TOO_LONG, not_taken_up
 from supervisor.sessions.attachments import attached
 from supervisor.sessions.course import Course
 from supervisor.sessions.fork import fork
@@ -34,11 +36,18 @@ from supervisor.sessions.once import Once
 from supervisor.sessions.plan import (
     SessionFacts,
     Terms,
+    TurnPlan,
     plan_turn,
     trust_of_message,
     with_own_floor,
 )
-from supervisor.sessions.records import MessageRequest, Records, TurnStarted, named_session
+from supervisor.sessions.records import (
+    MessageRequest,
+    Records,
+    TurnStarted,
+    Workplace,
+    named_session,
+)
 from supervisor.sessions.recovery import close_the_books_of_the_dead
 from supervisor.sessions.transcripts import delete_transcripts, stored_pointer
 from supervisor.sessions.warned import Warned
@@ -236,19 +245,30 @@ class Conversations:
         if named_session(request) is None:
             facts = replace(facts, level=None)
         trust = trust_of_message(facts, request.trust_level)
-        facts = await self._records.remembering(facts, trust.effective)
+        bare, facts = facts, await self._records.remembering(facts, trust.effective)
         servers = await self._servers(facts, trust.effective)
-        plan = plan_turn(
-            turn_id=lane.turn_id,
-            message=replace(message, model=self._model(message, session, facts)),
-            facts=facts,
-            trust=trust,
-            terms=_terms(self._house.policy(), trust.effective),
-            honeytokens=Honeytokens(secrets.token_bytes(SECRET_BYTES)),
-            servers=servers.config,
-            far=self._far(servers, lane),
-            scripted=self._house.scripted,
-        )
+        message = replace(message, model=self._model(message, session, facts))
+        terms = _terms(self._house.policy(), trust.effective)
+        honeytokens = Honeytokens(secrets.token_bytes(SECRET_BYTES))
+
+        def planned(facts: SessionFacts) -> TurnPlan:
+            return plan_turn(
+                turn_id=lane.turn_id,
+                message=message,
+                facts=facts,
+                trust=trust,
+                terms=terms,
+                honeytokens=honeytokens,
+                servers=servers.config,
+                far=self._far(servers, lane),
+                scripted=self._house.scripted,
+            )
+
+        async def afresh() -> TurnPlan:
+            instead = self._records.remembering(bare, trust.effective, instead_in=lane.turn_id)
+            return planned(await instead)
+
+        plan = planned(facts)
         runtime = self._house.runtimes.get(trust.effective)
         if runtime is None:
             raise RuntimeMissing(
@@ -265,20 +285,18 @@ class Conversations:
         lane.level, lane.cwd = trust.effective, place.cwd
         await self._record("floor", lane, plan.opening().trust.model_dump(mode="json"))
         opening = await self._log.append(session.id, lane.turn_id, plan.opening())
-        if place.warning is not None:
-            moved = WarningEvent(code="working_directory", message=place.warning)
-            await self._log.append(session.id, lane.turn_id, moved)
         self._warned.turn_begins(session.id)
-        for each in servers.warnings:
-            left_out = WarningEvent(code=LEFT_OUT, message=each)
-            if not self._warned.is_told(session.id, left_out):
-                await self._log.append(session.id, lane.turn_id, left_out)
+        for each in _to_warn_of(place, facts, servers):
+            if not self._warned.is_told(session.id, each):
+                await self._log.append(session.id, lane.turn_id, each)
         # Whoever raised a floor since it was read above did not see a level on this lane yet.
         await self._stop_if_too_loose(lane)
         with log_context(session_id=session.id, turn_id=lane.turn_id):  # the task's, too
             known = fields(trust=trust.effective.value, workspace=session.workspace)
             logger.info("turn began", extra=known)
-            self._group.create_task(self._course.run(plan, runtime, lane), name=lane.turn_id)
+            self._group.create_task(
+                self._course.run(plan, runtime, lane, afresh), name=lane.turn_id
+            )
         return TurnStarted(session.id, lane.turn_id, opening.seq - 1)
 
     async def _servers(self, facts: SessionFacts, level: TrustLevel) -> TurnServers:
@@ -312,6 +330,17 @@ class Conversations:
 
     async def _record(self, kind: str, lane: Lane, body: dict[str, Any]) -> None:
         await self._house.record(kind, lane.session_id, lane.turn_id, body)
+
+
+def _to_warn_of(
+    place: Workplace, facts: SessionFacts, servers: TurnServers
+) -> Iterator[WarningEvent]:
+    if place.warning is not None:
+        yield WarningEvent(code="working_directory", message=place.warning)
+    if facts.too_long:
+        yield WarningEvent(code=NOT_TAKEN_UP, message=not_taken_up(TOO_LONG))
+    for each in servers.warnings:
+        yield WarningEvent(code=LEFT_OUT, message=each)
 
 
 def _terms(policy: CompiledPolicy, level: TrustLevel) -> Terms:

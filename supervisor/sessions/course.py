@@ -6,7 +6,7 @@ turn gets one ending and gives its lane back.
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -28,6 +28,7 @@ from supervisor.observability.metrics import METRICS
 from supervisor.observability.traces import span
 from supervisor.runtimes.contract import RunResult, Runtime
 from supervisor.runtimes.honeytokens import Trip
+from supervisor.sessions.afresh import key_of
 from supervisor.sessions.alarm import Alarm
 from supervisor.sessions.ending import LastWords, cut_off, failed, last_words
 from supervisor.sessions.house import GateTerms, House, Stores, TurnGate
@@ -60,8 +61,17 @@ class Course:
         self.late = LateEndings()
         """What of endings can't be stored yet; to be entered before a turn runs."""
 
-    async def run(self, plan: TurnPlan, runtime: Runtime, lane: Lane) -> None:
-        """Play the turn, book what it spent, say how it ended, give the lane back, sweep."""
+    async def run(
+        self,
+        plan: TurnPlan,
+        runtime: Runtime,
+        lane: Lane,
+        afresh: Callable[[], Awaitable[TurnPlan]],
+    ) -> None:
+        """Play the turn, book what it spent, say how it ended, give the lane back, sweep.
+
+        `afresh` makes the plan of the same message without the transcript.
+        """
         heard = Heard()
         timing = Timing(plan.run.level)
 
@@ -89,6 +99,7 @@ class Course:
                 heard=heard,
                 seconds=plan.seconds(self._house.turn_seconds),
                 alarm=Alarm(plan.run.honeytokens, partial(self._incident, plan)),
+                afresh=afresh,
             )
             await self._house.record("launch", lane.session_id, lane.turn_id, _launched(plan))
             with span(
@@ -99,6 +110,7 @@ class Course:
             ) as told:
                 ending = await perform(plan, stage)
                 told.set_attribute("trustfloor.ending", type(ending).__name__)
+            plan = heard.afresh or plan
             await self._killed(lane, ending)
             answered = isinstance(ending, RunResult)
             session = await self._book(plan, heard, answered=answered)
@@ -129,6 +141,9 @@ class Course:
     async def _book(self, plan: TurnPlan, heard: Heard, *, answered: bool) -> Session:
         await self._stores.sessions.add_spending(plan.run.session_id, *_used(heard))
         heard.is_booked = True
+        if plan.begins_anew and heard.has_begun:
+            begin = {key_of(plan.run.level): plan.run.resume_from or None}
+            await self._stores.sessions.merge_metadata(plan.run.session_id, begin)
         if answered:
             await self._stores.sessions.increment_message_count(plan.run.session_id)
         return await self._stores.sessions.get_session(plan.run.session_id)

@@ -27,6 +27,7 @@ from supervisor.policy.session_permissions import SessionPermissions
 from supervisor.prompt.sections import CHARS_PER_TOKEN, INSTRUCTIONS, Sections
 from supervisor.runtimes.contract import FarServers, RunPlan
 from supervisor.runtimes.honeytokens import Honeytokens
+from supervisor.sessions.afresh import key_of
 from supervisor.sessions.attachments import Attached
 from supervisor.sessions.memory import Earlier, with_earlier
 from supervisor.sessions.message import Message, check_model, text_of
@@ -55,6 +56,12 @@ class SessionFacts:
     transcript_exists: bool
     working_directory: PurePosixPath
     """Relative to the vault, and known to be a folder in it."""
+    begins: Mapping[str, int] = field(default_factory=dict)
+    """From which byte on each side's transcript is taken up, by its key (`afresh.py`)."""
+    resume_from: int = 0
+    """The same of this level's side, for this message."""
+    too_long: bool = False
+    """Whether there is more of it than is handed to a CLI."""
     earlier: Earlier | None = None
     """What was said where this transcript doesn't have it."""
     brings: bool = False
@@ -107,6 +114,8 @@ class TurnPlan:
     """What the session's own record lets it do unasked; None if it says nothing."""
     scripted: bool = False
     """Whether a script stands in for the model."""
+    begins_anew: bool = False
+    """Whether its transcript is taken up from another place than before, once it is answered."""
 
     @property
     def bounds(self) -> Bounds | None:
@@ -217,6 +226,7 @@ def plan_turn(  # noqa: PLR0913  (all that a plan is made of)
             cwd=facts.working_directory,
             transcript=facts.transcript,
             resume=facts.transcript_exists,
+            resume_from=facts.resume_from,
             deny_list=terms.deny_list,
             access=_access(terms, facts),
             model=message.model,
@@ -241,6 +251,7 @@ def plan_turn(  # noqa: PLR0913  (all that a plan is made of)
         trust_mode=terms.trust_mode and (own is None or own.trust_mode),
         permissions=own,
         scripted=scripted,
+        begins_anew=facts.begins.get(key_of(trust.effective), 0) != facts.resume_from,
     )
 
 

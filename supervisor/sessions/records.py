@@ -15,6 +15,7 @@ from supervisor.agents.discover import Agents
 from supervisor.errors import InvalidRequest, NotFound, SessionNotFound
 from supervisor.events.log import EventLog
 from supervisor.ids import SessionId, TurnId, is_session_id
+from supervisor.sessions.afresh import MOST_TAKEN_UP, begins_at, key_of
 from supervisor.sessions.attachments import Attachment
 from supervisor.sessions.brought import read_brought
 from supervisor.sessions.floors import Floors
@@ -22,7 +23,7 @@ from supervisor.sessions.house import House, Stores
 from supervisor.sessions.memory import SPOKEN, PastTurn, earlier, missed_turns, transcript_for
 from supervisor.sessions.plan import SessionFacts
 from supervisor.sessions.surroundings import read_surroundings
-from supervisor.sessions.transcripts import has_content, stored_pointer, transcript_pointer
+from supervisor.sessions.transcripts import content_size, stored_pointer, transcript_pointer
 from supervisor.sessions.working_directory import resolve_working_directory
 from supervisor.storage.session import Session, SessionCreate
 from supervisor.storage.session_source import SessionSource
@@ -180,19 +181,30 @@ class Records:
             transcript=pointer,
             transcript_exists=False,
             working_directory=place.cwd,
+            begins={key_of(each): begins_at(session.metadata, each) for each in TrustLevel},
             brings=_brings(session),
             permissions=session.own_permissions,
         )
 
-    async def remembering(self, facts: SessionFacts, level: TrustLevel) -> SessionFacts:
-        """The facts with the transcript of this level's side, and what was said on the other."""
+    async def remembering(
+        self, facts: SessionFacts, level: TrustLevel, *, instead_in: TurnId | None = None
+    ) -> SessionFacts:
+        """The facts with the transcript of this level's side, and what was said on the other.
+
+        `instead_in`: this turn could not take the transcript up, and is told what was said there.
+        """
         transcript = transcript_for(facts.transcript, level)
         # A file that lies in the vault may have come with it: ours are those of sessions that our
         # own log knows.
         known = await self._log.last_seq(facts.session_id) > 0
-        exists = known and has_content(self._house.vault, transcript)
+        size = content_size(self._house.vault, transcript) if known else 0
+        begin = min(facts.begins.get(key_of(level), 0), size)
+        too_long = size - begin > MOST_TAKEN_UP
+        if too_long or instead_in is not None:
+            begin = size
+        exists = size > begin
         turns = await self._stores.turns.of_session(facts.session_id)
-        past = [PastTurn(turn.id, turn.trust_level) for turn in turns]
+        past = [PastTurn(turn.id, turn.trust_level) for turn in turns if turn.id != instead_in]
         missed = missed_turns(past, level, resumes=exists)
         spoken = await self._log.of_types(facts.session_id, SPOKEN) if missed else []
         said = [orjson.loads(record.data) for record in spoken if record.turn_id in missed]
@@ -200,7 +212,12 @@ class Records:
             brought = await asyncio.to_thread(read_brought, self._house.vault, facts.transcript)
             said = [*brought, *said]
         return replace(
-            facts, transcript=transcript, transcript_exists=exists, earlier=earlier(said)
+            facts,
+            transcript=transcript,
+            transcript_exists=exists,
+            resume_from=begin,
+            too_long=too_long,
+            earlier=earlier(said),
         )
 
     async def said_in(self, session: Session) -> list[dict[str, Any]]:

@@ -65,8 +65,13 @@ def delete_transcripts(vault: Path, pointer: PurePosixPath) -> bool:
 
 def has_content(vault: Path, pointer: PurePosixPath) -> bool:
     """Whether there is a conversation to take up: a plain file with no link on the way to it."""
+    return content_size(vault, pointer) > 0
+
+
+def content_size(vault: Path, pointer: PurePosixPath) -> int:
+    """How many bytes of a conversation there are; 0 also for what is no plain file of ours."""
     try:
         found = stat_inside(vault, pointer)
     except OSError:
-        return False
-    return found is not None and stat.S_ISREG(found.st_mode) and found.st_size > 0
+        return 0
+    return found.st_size if found is not None and stat.S_ISREG(found.st_mode) else 0

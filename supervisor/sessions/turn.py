@@ -23,8 +23,15 @@ from supervisor.events.schema import (
     TextEvent,
     ToolUseEvent,
     UserMessageEvent,
+    WarningEvent,
 )
-from supervisor.runtimes.contract import Receipt, Run, RunResult, Runtime, ToolGate
+from supervisor.runtimes.contract import NotTakenUp, Receipt, Run, RunResult, Runtime, ToolGate
+from supervisor.sessions.afresh import (
+    NOT_TAKEN_UP,
+    PATIENCE_SECONDS,
+    may_lie_in_the_conversation,
+    not_taken_up,
+)
 from supervisor.sessions.ahead import ahead
 from supervisor.sessions.alarm import Alarm
 from supervisor.sessions.plan import TurnPlan
@@ -64,6 +71,8 @@ class Heard:
     """What was heard of a turn so far; the books that its ending is written from."""
 
     run: Run | None = None
+    afresh: TurnPlan | None = None
+    """The plan that it went on with, as the conversation could not be taken up."""
     has_message: bool = False
     """The person's message has been told; before that there was no cage to hand it to."""
     has_ended: bool = False
@@ -74,6 +83,12 @@ class Heard:
     spending: Spending = field(default_factory=Spending)
     is_booked: bool = False
     """What was spent is entered into its session."""
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything has come of the message."""
+        asked = self.run is not None and self.run.asked_model
+        return asked or self.partial_chars > 0 or self.tool_calls > 0
 
     @property
     def partial_response(self) -> str:
@@ -105,7 +120,8 @@ Ending = RunResult | TurnFailed | Stopped
 class Stage:
     """What a turn is played with; `seconds` is its wall-clock limit.
 
-    `say` also enters what it says into the books, `heard`.
+    `say` also enters what it says into the books, `heard`. `afresh` makes the plan of the same
+    message without its transcript.
     """
 
     runtime: Runtime
@@ -115,6 +131,7 @@ class Stage:
     heard: Heard
     seconds: float
     alarm: Alarm = field(default_factory=Alarm)
+    afresh: Callable[[], Awaitable[TurnPlan]] | None = None
 
 
 async def perform(plan: TurnPlan, stage: Stage) -> Ending:
@@ -157,17 +174,33 @@ async def perform(plan: TurnPlan, stage: Stage) -> Ending:
 
 
 async def _play(plan: TurnPlan, stage: Stage) -> RunResult | TurnFailed:
+    """Play it; where the conversation can't be taken up, once more without it."""
+    ending, heard = await _attempt(plan, stage), stage.heard
+    if not plan.run.resume or stage.afresh is None:
+        return ending
+    if heard.has_begun and not isinstance(ending, NotTakenUp):
+        return ending
+    if not isinstance(ending, TurnFailed) or not may_lie_in_the_conversation(ending):
+        return ending
+    heard.run, heard.has_ended = None, False
+    heard.afresh = await stage.afresh()
+    await stage.say(WarningEvent(code=NOT_TAKEN_UP, message=not_taken_up(ending.message)))
+    return await _attempt(heard.afresh, stage)
+
+
+async def _attempt(plan: TurnPlan, stage: Stage) -> RunResult | TurnFailed:
     say, heard = stage.say, stage.heard
     try:
         async with stage.runtime.open(plan.run, stage.gate) as run:
             async with ahead(say) as tell:
                 await tell(_isolation(plan, run.receipt))
-                await tell(plan.user_message())
+                if not heard.has_message:
+                    await tell(plan.user_message())
                 await tell(plan.prompt_metadata())
             heard.run = run
             try:
                 await run.inject(plan.prompt, plan.blocks)
-                ending = await _listen(run, say)
+                ending = await _listen_patiently(run, stage, resumes=plan.run.resume)
                 heard.has_ended = True
                 return ending
             finally:
@@ -178,6 +211,28 @@ async def _play(plan: TurnPlan, stage: Stage) -> RunResult | TurnFailed:
         return refusal
     except TurnFailed as failure:
         return failure
+
+
+async def _listen_patiently(run: Run, stage: Stage, *, resumes: bool) -> RunResult | TurnFailed:
+    """Listen; a CLI that takes up a conversation has so long to come to the model with it."""
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(None) as limit:
+
+            def look() -> None:
+                if not run.asked_model:
+                    limit.reschedule(loop.time())
+
+            waiting = loop.call_later(PATIENCE_SECONDS, look) if resumes else None
+            try:
+                return await _listen(run, stage.say)
+            finally:
+                if waiting is not None:
+                    waiting.cancel()
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        return NotTakenUp(f"did not get to the model with it within {PATIENCE_SECONDS:.0f} s")
 
 
 async def _listen(run: Run, say: Say) -> RunResult | TurnFailed:

@@ -182,7 +182,7 @@ def _fit(plan: RunPlan) -> tuple[object, ...] | None:
     if plan.servers is not None or plan.far is not None:
         return None
     start_line = encode(_start_line(plan, _places(plan)))
-    return start_line, prompt_text(plan), plan.vault, plan.transcript, plan.level
+    return start_line, prompt_text(plan), plan.vault, plan.transcript, plan.resume_from, plan.level
 
 
 def _places(plan: RunPlan) -> Places:

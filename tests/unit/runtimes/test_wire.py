@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from supervisor.ids import SessionId
 from supervisor.runtimes import wire
-from supervisor.runtimes.wire import Admitted, Content, Control, Mirror, Objection, Wire
+from supervisor.runtimes.wire import Admitted, Astray, Content, Control, Mirror, Objection, Wire
 
 SESSION = SessionId("11111111-2222-4333-8444-555555555555")
 OTHER = "99999999-2222-4333-8444-555555555555"
@@ -358,3 +358,15 @@ def test_the_second_way_to_read_json_admits_no_more_than_the_first(number: str) 
     frames = [each.frame for each in admitted if isinstance(each, Content)]
     for frame in frames:
         orjson.dumps(frame)
+
+
+BEGUN: dict[str, object] = {"type": "system", "subtype": "init", "session_id": OTHER}
+
+
+def test_a_process_that_takes_a_conversation_for_another_sessions_has_gone_astray() -> None:
+    target = Wire(SESSION, PROJECTS, resumes=True)
+    assert isinstance(next(target.feed(line(BEGUN))), Astray)
+
+
+def test_a_foreign_session_is_only_left_out_where_none_was_given() -> None:
+    assert codes(fed(BEGUN)) == ["foreign_session"]

@@ -8,11 +8,21 @@ from typing import Any
 
 import pytest
 
-from supervisor.errors import EngineUnreachable, IsolationRefused, ModelFailed, TurnTimedOut
+from supervisor.errors import (
+    AgentProcessFailed,
+    EngineUnreachable,
+    IsolationRefused,
+    ModelFailed,
+    SandboxKilled,
+    SandboxOutOfMemory,
+    TurnFailed,
+    TurnTimedOut,
+)
 from supervisor.events.schema import Event, RuntimeEvent, Spending, TextEvent
 from supervisor.ids import SessionId
 from supervisor.policy.call import Allow, Deny
 from supervisor.runtimes.contract import Receipt, RunPlan, RunResult, ToolGate
+from supervisor.sessions.plan import TurnPlan
 from supervisor.sessions.turn import Heard, Stage, Stop, Stopped, perform
 from tests.unit.sessions.test_plan import planned
 from tests.worlds.waiting import A_WHILE
@@ -39,6 +49,7 @@ class ScriptedRun:
 
     items: tuple[RuntimeEvent | RunResult | Callable[[], Coroutine[Any, Any, None]], ...]
     over_budget: bool = False
+    asked_model: bool = True
     receipt: Receipt = RECEIPT
     spending: Spending = SPENT
     interrupted: asyncio.Event = field(default_factory=asyncio.Event)
@@ -250,3 +261,83 @@ async def test_a_fault_of_ours_is_not_swallowed() -> None:
     with pytest.raises(ExceptionGroup):
         await play.perform()
     assert play.runtime.log == ["opened", "cleared"]
+
+
+@dataclass
+class Twice(ScriptedRuntime):
+    """A runtime that fails with the conversation, and opens `run` without it."""
+
+    failure: TurnFailed = field(default_factory=lambda: AgentProcessFailed("no conversation"))
+    asked: bool = False
+    plans: list[RunPlan] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def open(self, plan: RunPlan, gate: ToolGate) -> AsyncIterator[ScriptedRun]:
+        self.plans.append(plan)
+
+        async def fail() -> None:
+            raise self.failure
+
+        if plan.resume:
+            yield ScriptedRun((fail,), asked_model=self.asked)
+        else:
+            async with super().open(plan, gate) as run:
+                yield run
+
+
+async def taken_up(runtime: Twice) -> tuple[Play, object]:
+    """A turn with an earlier conversation, and how it ended."""
+    play = Play(runtime)
+    before = planned()
+    plain = replace(before, run=replace(before.run, resume=False), prompt="told, and hello")
+
+    async def say(event: Event) -> None:
+        play.heard.note(event)
+        play.said.append(event)
+
+    async def afresh() -> TurnPlan:
+        return plain
+
+    stage = Stage(runtime, NoGate(), say, play.stop, play.heard, 60.0, afresh=afresh)
+    resuming = replace(before, run=replace(before.run, resume=True))
+    return play, await perform(resuming, stage)
+
+
+@pytest.mark.parametrize("kind", [AgentProcessFailed, SandboxOutOfMemory, ModelFailed])
+async def test_a_conversation_that_cannot_be_taken_up_is_told_and_the_message_goes_on(
+    kind: type[TurnFailed],
+) -> None:
+    runtime = Twice(ScriptedRun((RunResult(text="hi"),)), failure=kind("it broke"))
+    play, ending = await taken_up(runtime)
+    assert ending == RunResult(text="hi")
+    assert [plan.resume for plan in runtime.plans] == [True, False]
+    assert runtime.run.handed_over == ["told, and hello"]
+    assert play.types.count("user_message") == 1
+    assert play.types.count("warning") == 1
+    assert play.heard.afresh is not None
+
+
+@pytest.mark.parametrize(
+    ("failure", "asked"),
+    [(SandboxKilled("by somebody"), False), (AgentProcessFailed("it broke"), True)],
+    ids=["another cause", "after it asked the model"],
+)
+async def test_what_does_not_lie_in_the_conversation_ends_the_turn_at_once(
+    failure: TurnFailed, asked: bool
+) -> None:
+    runtime = Twice(ScriptedRun((RunResult(text="hi"),)), failure=failure, asked=asked)
+    play, ending = await taken_up(runtime)
+    assert ending is failure
+    assert len(runtime.plans) == 1
+    assert play.heard.afresh is None
+
+
+async def test_a_stop_reaches_the_second_attempt_as_well() -> None:
+    runtime = Twice(ScriptedRun((TextEvent(delta="half"), for_ever)))
+    task = asyncio.create_task(taken_up(runtime))
+    while not runtime.run.handed_over:
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert runtime.log == ["opened", "cleared"]
