@@ -16,11 +16,13 @@ from typing import Any, Final, TypeGuard
 import orjson
 
 from supervisor.ids import SessionId
+from supervisor.runtimes.mirrored import Mirrored
 
 MAX_LINE_BYTES: Final = 16 * 1024 * 1024
 MAX_DEPTH: Final = 100
 MAX_OPEN_REQUESTS: Final = 256
-MAX_MIRROR_BYTES: Final = 256 * 1024 * 1024
+MAX_MIRROR_BYTES: Final = 128 * 1024 * 1024
+"""Of all transcript frames of a turn together."""
 MAX_CONTROL_BYTES: Final = 128 * 1024 * 1024
 """Of all control requests of a turn together: each may be kept, shown and stored."""
 MAX_OPEN_BYTES: Final = 32 * 1024 * 1024
@@ -137,6 +139,7 @@ class Wire:
         self._mirrored_bytes = 0
         self._content_bytes = 0
         self._subagents: set[str] = set()
+        self._entries = Mirrored(session_id)
         self._objections: Counter[str] = Counter()
         self._read_in_vain = 0
         self._blank_lines = 0
@@ -347,7 +350,7 @@ class Wire:
             yield from self._object("foreign_transcript", "a transcript of another session")
             return
         self._mirrored_bytes += size
-        if self._mirrored_bytes > MAX_MIRROR_BYTES:
+        if self._mirrored_bytes > MAX_MIRROR_BYTES or self._entries.is_full:
             yield from self._object("transcript_too_long", "transcript beyond the turn's limit")
             return
         if subagent is not None:
@@ -355,7 +358,11 @@ class Wire:
                 yield from self._object("too_many_subagents", "a transcript beyond the limit")
                 return
             self._subagents.add(subagent)
-        yield Mirror(tuple(entries), subagent)
+        kept = tuple(entry for entry in entries if self._entries.takes(entry, subagent))
+        if len(kept) < len(entries):
+            yield from self._object("bad_entry", "a transcript entry in a form of its own")
+        if kept:
+            yield Mirror(kept, subagent)
 
     def _whose_transcript(self, path: object) -> tuple[bool, str | None]:
         if not isinstance(path, str) or not path.startswith(self._projects):

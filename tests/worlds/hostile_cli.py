@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 PROMPT = Path("/run/trustfloor/prompt.txt")
 MODEL = "/run/trustfloor/model.sock"
@@ -117,8 +118,20 @@ class Agent:
         say(
             type="transcript_mirror",
             filePath=f"{PROJECTS}/-vault/{self.session}.jsonl",
-            entries=[{"type": "user", "uuid": "u", "message": {"content": words}}],
+            entries=[self.entry(words)],
         )
+
+    def entry(self, words: str) -> dict[str, Any]:
+        """One message as the CLI writes it."""
+        return {
+            "type": "user",
+            "uuid": f"{uuid4()}",
+            "parentUuid": None,
+            "isSidechain": False,
+            "sessionId": self.session,
+            "timestamp": "2026-01-01T00:00:00.000Z",
+            "message": {"role": "user", "content": words},
+        }
 
     def do_early(self) -> None:
         self.keep("polite")

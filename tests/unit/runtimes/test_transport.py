@@ -115,7 +115,7 @@ def delta(text: str) -> bytes:
 
 
 def mirror(text: str) -> bytes:
-    entry = {"type": "user", "sessionId": "s", "text": text}
+    entry = {"type": "tag", "sessionId": "s", "tag": text}
     return (
         json.dumps({"type": "transcript_mirror", "filePath": "/p/k/s.jsonl", "entries": [entry]})
         + "\n"

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from supervisor.ids import SessionId
 from supervisor.runtimes import wire
 from supervisor.runtimes.wire import Admitted, Astray, Content, Control, Mirror, Objection, Wire
+from tests.worlds.transcript import entry
 
 SESSION = SessionId("11111111-2222-4333-8444-555555555555")
 OTHER = "99999999-2222-4333-8444-555555555555"
+ENTRY = entry(SESSION, "user", "hello")
 PROJECTS = "/home/agent/.claude/projects"
 
 
@@ -45,7 +47,7 @@ def hook(request_id: str = "r1", /, **changes: object) -> dict[str, object]:
 
 
 def mirror(path: str, session: str = SESSION) -> dict[str, object]:
-    entries = [{"type": "user", "sessionId": session, "uuid": "u"}]
+    entries = [ENTRY | {"sessionId": session}]
     return {"type": "transcript_mirror", "filePath": path, "entries": entries}
 
 
@@ -151,7 +153,27 @@ def test_a_cancellation_counts_only_for_a_request_of_the_process() -> None:
 
 def test_the_sessions_own_transcript_is_kept() -> None:
     admitted = fed(mirror(f"{PROJECTS}/-vault/{SESSION}.jsonl"))
-    assert admitted == [Mirror(({"type": "user", "sessionId": SESSION, "uuid": "u"},), None)]
+    assert admitted == [Mirror((ENTRY,), None)]
+
+
+def test_an_entry_that_no_cli_writes_is_left_out_and_the_others_of_its_frame_are_kept() -> None:
+    frame = mirror(f"{PROJECTS}/-vault/{SESSION}.jsonl")
+    bad = {"type": "user", "sessionId": SESSION, "uuid": "x", "message": 5}
+    admitted = fed(frame | {"entries": [bad, ENTRY, bad]})
+    assert codes(admitted) == ["bad_entry"]
+    assert admitted[1:] == [Mirror((ENTRY,), None)]
+
+
+def test_transcripts_have_a_byte_budget_for_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "MAX_MIRROR_BYTES", 2_000)
+    target = a_wire()
+    told = []
+    for _ in range(4):
+        frame = mirror(f"{PROJECTS}/x/{SESSION}.jsonl")
+        frame["entries"] = [entry(SESSION, "user", "x" * 500)]
+        told += list(target.feed(line(frame)))
+    assert codes(told) == ["transcript_too_long"]
+    assert sum(isinstance(each, Mirror) for each in told) == 2
 
 
 def test_a_sub_agents_transcript_is_kept_under_its_name() -> None:
@@ -303,7 +325,7 @@ def test_sub_agents_files_are_bounded_in_number(monkeypatch: pytest.MonkeyPatch)
 
     def mirror(number: int) -> str:
         path = f"{PROJECTS}/x/{SESSION}/subagents/agent-{number}.jsonl"
-        frame = {"type": "transcript_mirror", "filePath": path, "entries": [{}]}
+        frame = {"type": "transcript_mirror", "filePath": path, "entries": [{"type": "tag"}]}
         return type(next(target.feed(json.dumps(frame).encode() + b"\n"))).__name__
 
     assert [mirror(number) for number in (1, 2, 3, 1)] == [
