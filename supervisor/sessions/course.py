@@ -6,7 +6,7 @@ turn gets one ending and gives its lane back.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, Final
