@@ -4,9 +4,10 @@ from typing import Final
 
 from supervisor.policy.bash import network
 from supervisor.policy.bash.effect import Act
+from supervisor.policy.bash.listed import listed_in
 from supervisor.policy.bash.options import Parsed
 from supervisor.policy.bash.places import join
-from supervisor.policy.bash.roles import listed_in, option_values, play_as
+from supervisor.policy.bash.roles import option_values, play_as
 from supervisor.policy.bash.table import Option
 from supervisor.policy.bash.use import Use
 from supervisor.policy.bash.value import UNKNOWN, Value, known

@@ -12,6 +12,7 @@ from supervisor.policy.bash.value import Value
 
 _MOST_SOURCES: Final = 64
 _STREAM: Final = re.compile(r"/(?:dev|proc/self)/fd/[^/.]+")
+_ADDRESS: Final = re.compile(r"(?:https?|ftps?|sftp|s3|gs)://", re.IGNORECASE)
 _OPENED: Final = re.compile(r"/(?:dev|proc/self)/fd/(?:[3-9]|[1-9][0-9]+)")
 _OCTAL_WITH_ID: Final = re.compile(r"=?0*[2-7][0-7]{3}")
 _LETTERS_WITH_ID: Final = re.compile(r"[ugoa]*[+=][rwxXt]*s")
@@ -40,10 +41,10 @@ def listed(use: Use, value: Value) -> None:
 
 
 def read(use: Use, value: Value) -> None:
-    """A file that is read; by some programs from an address too."""
+    """A file that is read; many programs fetch it where it is an address."""
     _act(use, Act.READ, "is read", value)
-    if "://" in value.texts[0].text:
-        network.url(use, value)
+    if any("://" in each.text and _ADDRESS.match(each.text) for each in value.texts):
+        use.send(value, "may reach an address")
 
 
 def tree(use: Use, value: Value) -> None:

@@ -146,11 +146,17 @@ def powershell(use: Use, code: str) -> None:
 
 _FTP: Final = re.compile(r"(?:^|[;\n])\s*(m?put|reput|send|append|m?get|reget|recv)\s+([^\n;]+)")
 
+_FTP_REACHES: Final = re.compile(
+    r"(?:^|[;\n])\s*(?:open|o|connect)\s+(?:-\S+\s+)*([^\s;]+)|\b(\w+://[^\s;\"']+)"
+)
+
 
 def ftp(use: Use, code: str) -> None:
     """Orders for a file transfer: what is sent, what is kept, what `!` runs."""
     for found in re.finditer(r"(?:^|[;\n])\s*!\s*([^\n]*)", code):
         use.script(known(found[1]))
+    for found in _FTP_REACHES.finditer(code):
+        use.send(known(found[1] or found[2]))
     for found in _FTP.finditer(code):
         words = [each for each in found[2].split() if not each.startswith("-")]
         sends = found[1] in {"put", "mput", "reput", "send", "append"}

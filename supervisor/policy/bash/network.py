@@ -31,9 +31,7 @@ def url(use: Use, value: Value) -> None:
     """An address; `file:` is a file here."""
     for each in value.texts:
         text = each.text
-        if text.startswith("@"):
-            use.emit(Act.READ, "holds addresses", known(text[1:]))
-        elif text[:5].lower() == "file:":
+        if text[:5].lower() == "file:":
             path = re.sub(r"^file:(//(localhost)?)?(?=/|$)", "", text, flags=re.IGNORECASE)
             use.emit(Act.READ, "is read by its address", known(path.partition("?")[0]))
         else:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from supervisor.policy.bash import files, git_words, network
+from supervisor.policy.bash import files, git_words, listed, network
 from supervisor.policy.bash.code import run_code
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.files import is_stream
@@ -16,7 +16,6 @@ from supervisor.policy.bash.value import HOLE, Value, known
 Handler = Callable[[Use, Value], None]
 
 _MOST_JOINED: Final = 64
-_MOST_LISTED: Final = 512
 _LONGEST_DOUBT: Final = 512
 _PARTS: Final = re.compile(r"[=@,:#]+")
 _ADDRESS: Final = re.compile(r"\b(?!file:)[A-Za-z][\w+.-]*://[^\s,]*")
@@ -171,15 +170,12 @@ def _script(use: Use, value: Value) -> None:
     use.emit(Act.READ, RUN, value)
 
 
-def listed_in(use: Use, value: Value) -> list[Value] | None:
-    """The names in a file of names, if it is the input or a `<(…)` that can be told."""
-    stdin = substituted(use, value)
-    if stdin is None and is_stream(value):
-        stdin = use.invocation.stdin
-    if stdin is None or not any(each.text.strip(HOLE) for each in stdin.text.texts):
-        return None
-    pieces = (piece for each in stdin.text.texts for piece in re.split(r"[\n\0]", each.text))
-    return [known(each) for each in dict.fromkeys(pieces) if each][:_MOST_LISTED]
+def _package(use: Use, value: Value) -> None:
+    """A package of go's; with a version behind `@` it is fetched."""
+    _doubt(use, value)
+    if any("@" in each.text[1:] for each in value.texts):
+        words = tuple(each.text for each in value.texts)
+        use.send(None, "fetches packages", words if len(words) == 1 else ())
 
 
 def _page(use: Use, value: Value) -> None:
@@ -198,19 +194,8 @@ def _upload(use: Use, value: Value) -> None:
 
 def _items(use: Use, value: Value) -> None:
     files.read(use, value)
-    for each in listed_in(use, value) or ():
+    for each in listed.listed_in(use, value) or ():
         files.read(use, each)
-
-
-def _addresses(use: Use, value: Value) -> None:
-    files.read(use, value)
-    listed = listed_in(use, value)
-    if listed is None:
-        text = use.look.kept.of(join(use.cwd, value))
-        lines = [] if text is None else [line for each in text.texts for line in each.text.split()]
-        listed = [known(each) for each in lines if each.strip(HOLE)] or [known(HOLE)]
-    for each in listed:
-        network.url(use, each)
 
 
 def _typed(use: Use, value: Value) -> None:
@@ -222,7 +207,7 @@ def _pid(use: Use, value: Value) -> None:
 
 
 HANDLERS: Final[Mapping[str, Handler]] = {
-    "addresses": _addresses,
+    "addresses": listed.addresses,
     "assign": _assign,
     "cd": _cd,
     "data": network.data,
@@ -248,6 +233,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "mode": files.mode,
     "move": files.move,
     "only": _only,
+    "package": _package,
     "page": _page,
     "pathspec": git_words.pathspec,
     "pid": _pid,
@@ -263,6 +249,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "script": _script,
     "setting": git_words.settings,
     "shell": _shell,
+    "site": listed.site,
     "socket": network.socket,
     "source": _source,
     "suid": files.set_user_id,
@@ -270,7 +257,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "tree": files.tree,
     "tty": _typed,
     "upload": _upload,
-    "url": network.url,
+    "url": listed.url,
     "wipe": files.wipe,
     "write": files.write,
 }

@@ -8,8 +8,9 @@ from supervisor.policy.bash.apply import apply
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.feeders import fed_items
 from supervisor.policy.bash.invocation import Stdin
+from supervisor.policy.bash.listed import listed_in
 from supervisor.policy.bash.places import escaped, spread
-from supervisor.policy.bash.roles import joined, listed_in, option_values, play_as
+from supervisor.policy.bash.roles import joined, option_values, play_as
 from supervisor.policy.bash.use import Use
 from supervisor.policy.bash.value import HOLE, Text, Value, known
 
