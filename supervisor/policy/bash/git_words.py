@@ -1,11 +1,13 @@
 """git's words: revisions, pathspecs, refspecs, and settings that make git run programs."""
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
-from supervisor.policy.bash import files
+from supervisor.policy.bash import files, network
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.places import looks_like_path
+from supervisor.policy.bash.table import Option
 from supervisor.policy.bash.use import IN_DOUBT, Use
 from supervisor.policy.bash.value import HOLE, Text, Value, known
 
@@ -70,48 +72,107 @@ def settings(use: Use, value: Value) -> None:
     for each in value.texts:
         name, _, text = each.text.partition("=")
         setting(use, name, known(text))
+        if name.lower() == f"{_ALIAS}{use.argv[use.at - 1].only}" and not text.startswith("!"):
+            use.start([use.argv[0], *map(known, text.split()), *use.argv[use.at :]])
 
 
 def setting(use: Use, name: str, value: Value) -> bool:
-    """A setting of git: some name files that it heeds, or a program, which is what this answers."""
+    """A setting of git: some name programs that git runs, or files that it heeds.
+
+    Whether it steers: whether git would run or heed something else by it from then on.
+    """
+    if HOLE in name:
+        use.unknown("sets something of git that can't be told")
     table = use.look.table.languages.get("git-settings")
-    if table is None:
+    kind = None if table is None else _kind_of(name, table.calls)
+    if table is None or kind is None:
         return False
+    text = value.only
+    if kind == "text":
+        use.unknown(f"{name} makes git run or heed something else")
+        return True
+    if text is not None and _is_plain(text, table.plain):
+        return False
+    if kind == "read":
+        files.read(use, value)
+    elif kind == "doubt":
+        use.unknown(f"{name} makes git heed something else")
+    elif kind == "repository":
+        return _server(use, name, value)
+    elif kind != "shell-if-bang" or text is None or text.startswith(("!", "/")):
+        use.script(known(text[1:]) if text is not None and text.startswith("!") else value)
+        return True
+    return False
+
+
+def _kind_of(name: str, kinds: Mapping[str, tuple[str, ...]]) -> str | None:
     lowered = name.lower().removesuffix("::")  # apt's lists are set by the same option
     section, _, rest = lowered.partition(".")
     last = rest.rpartition(".")[2]
     keys = (lowered, f"{section}.*.{last}", f"{section}.*")
-    kind = next((table.calls[each][0] for each in keys if each in table.calls), None)
-    text = value.only
-    if HOLE in name:
-        use.unknown("sets something of git that can't be told")
-    if kind is None or (text is not None and text in table.plain):
-        return False
-    if kind == "read":
-        files.read(use, value)
-    elif kind == "text":
-        use.unknown(f"{name} makes git run or heed something else")
-    elif kind != "shell-if-bang":
-        use.script(known(text[1:]) if text is not None and text.startswith("!") else value)
-    elif text is None or text.startswith("!"):
-        use.script(known(text[1:]) if text else value)
-    return kind == "shell" or (kind == "shell-if-bang" and (text is None or text[:1] == "!"))
+    return next((kinds[each][0] for each in keys if each in kinds), None)
+
+
+def _is_plain(text: str, plain: frozenset[str]) -> bool:
+    """Whether it is a switch, or a program of no harm that gets options of no harm."""
+    words = text.split()
+    options = words[1:]
+    return words[:1] != [] and words[0] in plain and all(map(_PLAIN_OPTION.fullmatch, options))
+
+
+def _server(use: Use, name: str, value: Value) -> bool:
+    """Where fetches and pushes go by a name: an address that the name or the value holds."""
+    texts = [name, *(each.text for each in value.texts)]
+    if any(sign in text for text in texts for sign in (":", "/", HOLE)):
+        use.send(None, "changes the server that is meant later")
+        network.repository(use, value)
+    return any("::" in text for text in texts)
 
 
 def git_config(use: Use) -> None:
-    """`git config NAME VALUE`."""
+    """`git config NAME VALUE`, in its old and new spellings."""
     words = list(use.parsed.operands)
     verb = words[0].only if words else None
-    if verb in {"set", "get", "list", "unset", "edit"} and len(words) > 1:
+    if verb in _VERBS and (len(words) > 1 or verb == "edit"):
         words = words[1:]
-    writes = len(words) > 1 or "writes" in use.tags or verb == "edit"
+    else:
+        verb = None
+    writes = len(words) > 1 or "writes" in use.tags or verb in _CHANGES
     writes = writes and "shows" not in use.tags and verb not in {"get", "list"}
-    for option, value in use.parsed.values:
-        if option.role is not None and option.role.kind == "edit":
-            (files.edit if writes else files.read)(use, value)
+    named = [value for option, value in use.parsed.values if _names_file(option)]
+    named += [value for name, value in use.invocation.environment if name in _FILES]
+    for value in named:
+        (files.edit if writes else files.read)(use, value)
     if not writes:
         return
     if "system" in use.tags:
         use.emit(Act.SYSTEM, "changes git's settings for all folders")
-    if len(words) > 1 and setting(use, words[0].texts[0].text, words[1]):
-        use.emit(Act.SYSTEM, "sets a program that git runs from now on, whoever calls it")
+    steers = "edits" in use.tags or verb == "edit"
+    if "renames" in use.tags or verb == "rename-section":
+        steers = len(words) > 1 and _may_steer(use, words[1])
+    elif len(words) > 1 and verb != "unset":
+        steers = setting(use, words[0].texts[0].text, words[1]) or steers
+    if steers and not named and "system" not in use.tags:
+        name = ".git/config.worktree" if "worktree" in use.tags else ".git/config"
+        use.emit(Act.WRITE, "git runs what stands there", known(name))
+
+
+def _names_file(option: Option) -> bool:
+    return option.role is not None and option.role.kind == "edit"
+
+
+def _may_steer(use: Use, section: Value) -> bool:
+    """Whether a section of this name holds settings that steer git."""
+    table = use.look.table.languages.get("git-settings")
+    starts = {f"{each.text.lower().partition('.')[0]}." for each in section.texts}
+    return table is not None and any(key.startswith(tuple(starts)) for key in table.calls)
+
+
+_ALIAS: Final = "alias."
+_VERBS: Final = frozenset(
+    {"set", "get", "list", "unset", "edit", "rename-section", "remove-section"}
+)
+_CHANGES: Final = _VERBS - {"get", "list"}
+_FILES: Final = frozenset({"GIT_CONFIG", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"})
+_PLAIN_OPTION: Final = re.compile(r"--[a-z][a-z-]*|-[FRX]+")
+"""Options of pagers and editors that run and name nothing (`less -FRX`, `code --wait`)."""

@@ -72,6 +72,8 @@ def repository(use: Use, value: Value) -> None:
     """A repository: an address, `host:path`, a folder, or git's `ext::COMMAND`."""
     for each in value.texts:
         text = each.text
+        if "kept" in use.tags and "::" in text.partition("/")[0]:
+            use.emit(Act.WRITE, "git runs what stands there", known(".git/config"))
         if text.startswith("ext::"):
             use.script(known(text[5:]))
         elif text.startswith("fd::"):
