@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
+from supervisor.errors import ConfigurationError
 from supervisor.gate.case_vault import LAYOUTS, make_vault
 from supervisor.gate.facts import fetch_facts
 from supervisor.gate.policy_files import PolicySource
-from supervisor.policy.call import ToolCall, Verdict
+from supervisor.policy.call import Deny, ToolCall, Verdict
 from supervisor.policy.cases import Case, Summary, placed, read_cases, summarise
 from supervisor.policy.compiled import CompiledPolicy
-from supervisor.policy.decide import decide
+from supervisor.policy.decide import decide, internal_error
 from supervisor.policy.wanted import wanted
 
 HOME = "/root"
@@ -20,12 +21,20 @@ HOME = "/root"
 
 
 def run_cases(path: Path, source: PolicySource, vault: Path | None = None) -> Summary:
-    """How the policy in force judges the cases of a file. No command is run.
+    """How the policy in force judges the cases of a file, each by itself. No command is run.
 
     Without `vault`, the vaults that they presume are made in a temporary folder, and removed.
     Raises ConfigurationError if the file isn't what it should be, OSError if it can't be read.
     """
-    cases = read_cases(str(path), path.read_text("utf-8"))
+    try:
+        text = path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(
+            "expected text in UTF-8",
+            where=f"{path} at byte {error.start}",
+            remedy="save the file as UTF-8",
+        ) from None
+    cases = read_cases(str(path), text)
     with ExitStack() as made:
         vaults = {}
         for layout in sorted({case.layout for case in cases}):
@@ -45,7 +54,19 @@ async def _judged(
 
 
 async def judge(case: Case, policy: CompiledPolicy, vault: str) -> Verdict:
-    """The verdict on one case in a vault (an absolute, resolved path)."""
+    """The verdict on one case in a vault (an absolute, resolved path), as the gate would give it.
+
+    Never raises: what fails us is denied.
+    """
+    if case.unreadable is not None:
+        return Deny(rule="malformed-input", reason=case.unreadable)
+    try:
+        return await _judge(case, policy, vault)
+    except Exception as error:  # noqa: BLE001 - one case must not end the run
+        return internal_error(case.id, error)
+
+
+async def _judge(case: Case, policy: CompiledPolicy, vault: str) -> Verdict:
     call = ToolCall(
         tool=case.tool,
         input=placed(case.input, vault),

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any, Final
 
-from supervisor.policy.input_texts import texts
+from supervisor.policy.input_texts import DEEPEST_INPUT, texts
 
 MOST_ADDRESSES: Final = 64
-DEEPEST: Final = 8
 
 _NAMED_SO: Final = ("url", "uri", "href", "endpoint", "host", "origin", "webpage", "website")
 _NOT_SO: Final = frozenset({"hostkey", "originator", "original"})
@@ -18,7 +17,9 @@ def addresses_in(input: Mapping[str, Any]) -> tuple[str, ...]:
 
     Texts with blanks are prose, and paths of files are another matter.
     """
-    named = (text.strip() for field, text in texts(input, DEEPEST) if _is_address_field(field))
+    named = (
+        text.strip() for field, text in texts(input, DEEPEST_INPUT) if _is_address_field(field)
+    )
     return tuple(dict.fromkeys(islice(filter(_is_web, named), MOST_ADDRESSES)))
 
 

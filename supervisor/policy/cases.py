@@ -1,6 +1,7 @@
 """Labelled calls: how many the policy judges as their labels say."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from typing import Any, Literal
 from supervisor.errors import ConfigurationError, InvalidRequest
 from supervisor.policy.call import Verdict, verdict_word
 from supervisor.policy.document import nearest
+from supervisor.policy.input_texts import DEEPEST_INPUT
 from supervisor.policy.permissions import Permissions
 from supervisor.policy.permissions_reading import read_permissions
 from supervisor.trust.levels import TrustLevel
@@ -37,6 +39,8 @@ class Case:
     cwd: str = ""
     layout: str = "a"
     family: str = ""
+    unreadable: str | None = None
+    """Why its input can't be read; such a call is denied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,7 @@ def read_cases(where: str, text: str) -> tuple[Case, ...]:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             try:
-                found.append(_case(_object(line)))
+                found.append(_read(line, f"{where}:{number}"))
             except InvalidRequest as wrong:
                 raise ConfigurationError(
                     wrong.message,
@@ -89,6 +93,13 @@ def read_cases(where: str, text: str) -> tuple[Case, ...]:
                     remedy=wrong.remedy or "each line needs id, tool, input, trust and want",
                 ) from None
     return tuple(found)
+
+
+def _read(line: str, place: str) -> Case:
+    try:
+        return _case(_object(line))
+    except RecursionError:
+        return _too_deep(line, place)
 
 
 def _object(line: str) -> dict[str, Any]:
@@ -102,11 +113,29 @@ def _object(line: str) -> dict[str, Any]:
             f"expected a labelled call as JSON, all of it on this line; {_said(error)}",
             where=f":{error.colno}",
         ) from None
-    except RecursionError:
-        raise InvalidRequest("expected JSON that isn't nested so deep") from None
     if not isinstance(entry, dict):
         raise InvalidRequest('expected an object (`{"id": …}`)')
     return entry
+
+
+def _too_deep(line: str, place: str) -> Case:
+    """A line that is nested too deeply to be read: its label as far as it can be told."""
+    named, wanted = _ID.search(line), _WANT.search(line)
+    if wanted is None:
+        raise InvalidRequest("expected JSON that isn't nested so deep")
+    return Case(
+        id=json.loads(named[1]) if named else place,
+        tool="",
+        input={},
+        level=TrustLevel.FULL,
+        permissions=Permissions(),
+        want=next(each for each in WANTS if each == wanted[1]),
+        unreadable=f"{place}: nested too deeply to be read",
+    )
+
+
+_ID = re.compile(r'\{\s*"id"\s*:\s*("(?:[^"\\]|\\["\\/bfnrt])*")')
+_WANT = re.compile(r'"want"\s*:\s*"(allow|ask|deny)"')
 
 
 def _said(error: json.JSONDecodeError) -> str:
@@ -154,13 +183,15 @@ def _one_of(entry: Mapping[str, Any], key: str, words: Sequence[str]) -> str:
     return str(said)
 
 
-def placed(value: Any, vault: str) -> Any:
-    """The value with the vault's path where the placeholder stands."""
+def placed(value: Any, vault: str, depth: int = DEEPEST_INPUT + 1) -> Any:
+    """The value with the vault's path where the placeholder stands, down to that depth."""
     if isinstance(value, str):
         return value.replace(PLACEHOLDER, vault)
-    if isinstance(value, dict):
-        return {key: placed(each, vault) for key, each in value.items()}
-    return [placed(each, vault) for each in value] if isinstance(value, list) else value
+    if depth and isinstance(value, dict):
+        return {key: placed(each, vault, depth - 1) for key, each in value.items()}
+    if depth and isinstance(value, list):
+        return [placed(each, vault, depth - 1) for each in value]
+    return value
 
 
 def is_right(want: Want, got: Want) -> bool:

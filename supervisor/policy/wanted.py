@@ -11,7 +11,7 @@ from supervisor.policy.bash.invocation import Part
 from supervisor.policy.call import ToolCall, Use
 from supervisor.policy.compiled import Category, CompiledPolicy
 from supervisor.policy.globs import alternatives, expand, fixed_prefixes
-from supervisor.policy.input_texts import plain, texts
+from supervisor.policy.input_texts import DEEPEST_INPUT, is_deeper, plain, texts
 from supervisor.policy.targets import MOST_TARGETS, wanted_of_effects
 from supervisor.policy.wants import Scan, Wanted, Wants
 from supervisor.policy.words import command_words
@@ -27,7 +27,6 @@ COMMAND_FIELDS = ("command", "code", "script")
 _COMMAND_LIKE = frozenset({"command", "cmd", "commandline", "shellcommand", "script", "commands"})
 _ARGUMENT_FIELDS = frozenset({"args", "argv", "arguments"})
 MOST_TEXTS = 256
-DEEPEST_INPUT = 8
 
 _ELSEWHERE = (
     "isolation", "worktree", "cwd", "workdir", "workingdir", "background", "remote", "permission",
@@ -47,6 +46,8 @@ _TOO_LONG = "the command is too long or too deep to look through"
 
 def wanted(call: ToolCall, policy: CompiledPolicy) -> Wants:
     """What must be known of the file system before this call can be decided."""
+    if is_deeper(call.input, DEEPEST_INPUT):
+        return Wants(problem=f"its input is nested deeper than {DEEPEST_INPUT} levels")
     category = policy.category(call.tool)
     if category in _FILE_USES:
         return _file_tool(call, _FILE_USES[category])

@@ -13,6 +13,8 @@ from supervisor.gate.policy_files import PolicySource
 from supervisor.policy.cases import placed, read_cases
 from tests.worlds.policy_world import SHIPPED
 
+SOURCE = PolicySource(SHIPPED)
+
 
 def line(**changes: Any) -> str:
     known = {
@@ -93,6 +95,57 @@ def test_the_permissions_of_a_case_are_read_in_both_spellings() -> None:
 def test_the_placeholder_stands_for_the_vault_wherever_it_is() -> None:
     given = {"a": "VAULT/x", "b": ["VAULT", 1, {"c": "xVAULTy"}]}
     assert placed(given, "/v") == {"a": "/v/x", "b": ["/v", 1, {"c": "x/vy"}]}
+
+
+@pytest.mark.parametrize("depth", [40, 900, 100_000])
+@pytest.mark.parametrize(("tool", "key"), [("Grep", "type"), ("mcp__a__b", "x"), ("Read", "x")])
+def test_a_call_that_is_nested_too_deeply_is_denied_and_the_others_are_judged(
+    tool: str, key: str, depth: int, tmp_path: Path
+) -> None:
+    deep = line(id="deep", tool=tool, input={key: "DEEP"}, want="allow")
+    path = tmp_path / "cases.jsonl"
+    path.write_text(
+        "\n".join([line(id="a"), deep.replace('"DEEP"', "[" * depth + "]" * depth), line(id="b")])
+    )
+    assert run_cases(path, SOURCE).document() == {
+        "deny": {"n": 0, "right": 0},
+        "ask": {"n": 0, "right": 0},
+        "allow": {"n": 3, "right": 2},
+        "wrong": [{"id": "deep", "got": "deny", "rule": "malformed-input"}],
+    }
+
+
+@pytest.mark.parametrize(
+    "command", ["cat \ud800/*", "rm \ud800/*", "cd \ud800; cat *", "cat \udcff"]
+)
+def test_a_name_that_no_file_can_have_is_judged_like_any_other(
+    command: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "cases.jsonl"
+    path.write_text(line(tool="Bash", input={"command": command}, want="ask"))
+    assert run_cases(path, SOURCE).wrong == ()
+
+
+def test_a_case_that_fails_us_is_denied_as_the_gate_would(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def fails(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("supervisor.gate.cases.wanted", fails)
+    path = tmp_path / "cases.jsonl"
+    path.write_text(line(id="x"))
+    assert [(each.id, each.got, each.rule) for each in run_cases(path, SOURCE).wrong] == [
+        ("x", "deny", "internal-error")
+    ]
+
+
+def test_a_file_that_isnt_utf_8_is_told_with_the_place(tmp_path: Path) -> None:
+    path = tmp_path / "cases.jsonl"
+    path.write_bytes(line().encode() + b"\n\xff")
+    with pytest.raises(ConfigurationError, match="UTF-8") as raised:
+        run_cases(path, SOURCE)
+    assert raised.value.where == f"{path} at byte {len(line()) + 1}"
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

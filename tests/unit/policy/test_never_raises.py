@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -44,6 +45,27 @@ def test_decide_never_raises(
     assert verdict.rule != "internal-error"
     foreign = Facts(tuple(data.draw(st.lists(FACTS, max_size=3))))
     assert isinstance(decide(call, foreign, POLICY), Allow | Deny | Ask)
+
+
+@pytest.mark.parametrize(
+    "tool", ["Grep", "Glob", "Read", "Bash", "mcp__a__b", "WebFetch", "Unknown"]
+)
+@pytest.mark.parametrize("key", ["type", "path", "url", "x"])
+def test_an_input_that_is_nested_too_deeply_is_denied(tool: str, key: str) -> None:
+    deep: Any = []
+    for _ in range(5_000):
+        deep = [deep]
+    verdict = decide(ToolCall(tool, {key: deep}, "t", TrustLevel.FULL, "/v", "/v"), Facts(), POLICY)
+    assert isinstance(verdict, Deny)
+    assert verdict.rule == "malformed-input"
+
+
+def test_a_name_on_the_deny_list_is_found_as_deep_as_an_input_may_be() -> None:
+    deep: Any = ".env"
+    for _ in range(30):
+        deep = [deep]
+    call = ToolCall("mcp__a__b", {"x": deep}, "t", TrustLevel.FULL, "/v", "/v")
+    assert [each.text for each in wanted(call, POLICY).paths] == [".env"]
 
 
 def test_an_input_that_fails_us_is_denied_with_an_incident_id() -> None:
