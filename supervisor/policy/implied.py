@@ -28,6 +28,8 @@ class Prefix:
 
     words: tuple[str, ...]
     effects: tuple[Effect, ...]
+    is_group: bool = False
+    """Whether it is only the name of a program of many commands, which says nothing of servers."""
 
     @property
     def text(self) -> str:
@@ -71,7 +73,9 @@ class Prefix:
                 each.target is not None and texts <= {one.text for one in each.target.texts}
                 for each in own
             )
-        return bool(self.of(Act.EXECUTE, program)) and (not effect.aside or len(self.words) == 1)
+        if self.is_group or not self.of(Act.EXECUTE, program):
+            return False
+        return not effect.aside or len(self.words) == 1
 
     def opens(self, effect: Effect) -> bool:
         """Whether the own words read this file, for the same end."""
@@ -184,7 +188,9 @@ class Implied:
             within = [e for e in self._analysis.effects if _part(e) == _part(effect)]
             return Prefix(words, tuple(within))
         call = self._call
-        return Prefix(words, self._policy.effects_of(words, call.as_seen_cwd, call.as_seen_home))
+        effects = self._policy.effects_of(words, call.as_seen_cwd, call.as_seen_home)
+        command = self._policy.commands.find(words[0]) if len(words) == 1 else None
+        return Prefix(words, effects, command is not None and bool(command.commands))
 
 
 def _targets(command: Command, words: Sequence[str]) -> set[str]:

@@ -163,8 +163,12 @@ def patch(use: Use) -> None:
     """`patch`, `git apply`: writes the files that the patch names, here or below a folder."""
     apply(use)
     folders = option_values(use, "fill")
-    play_as(use, "fill", folders[-1] if folders else known("."))
+    place = folders[-1] if folders else known(".")
     stdin = use.invocation.stdin
+    play_as(use, "fill", place)
+    if "looks" not in use.tags and (stdin is None or not stdin.text.known):
+        # Which files it changes stands in a patch that isn't seen.
+        use.emit(Act.WRITE, "is changed by a patch", place, recursive=True)
     for text in stdin.text.texts if stdin is not None else ():
         for found in _PATCHED.finditer(text.text):
             name = found[1].strip()

@@ -91,7 +91,7 @@ def _array(shell: "Work", node: Assignment, elements: tuple[Element, ...]) -> Va
         for each in ways[0]:
             found[str(following)] = Value((each,), from_data)
             following += 1
-    shell.scope.arrays[node.name] = found
+    shell.scope.fill_array(node.name, found)
     return found.get("0", EMPTY)
 
 
@@ -101,7 +101,7 @@ def _keep(shell: "Work", node: Assignment, value: Value, place: Value | None) ->
     if scope.shapes and "i" in scope.shapes.get(node.name, ""):
         value = evaluated(shell, value)
     if scope.references and not isinstance(node.value, Word):
-        scope.arrays[scope.resolved(node.name)] = scope.arrays.pop(node.name, {})
+        scope.fill_array(scope.resolved(node.name), scope.arrays.pop(node.name, {}))
         return
     if node.index is not None:
         key = alone(place) if place is not None else None
@@ -110,11 +110,9 @@ def _keep(shell: "Work", node: Assignment, value: Value, place: Value | None) ->
         if before is None:
             scalar_value = scope.variables.get(name)
             before = {} if scalar_value is None else {"0": scalar_value}
-        scope.arrays[name] = {
-            **before,
-            ANY if key is None else key: value,
-        }
+        scope.fill_array(name, {**before, ANY if key is None else key: value})
     elif isinstance(node.value, Word):
         scope.assign(node.name, value)
     else:
         scope.variables.pop(node.name, None)
+        scope.fill_array(node.name, scope.arrays.get(node.name, {}))

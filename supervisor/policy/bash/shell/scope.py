@@ -172,7 +172,15 @@ class Scope:
             self.assign(name, value)
             return
         array = self.resolved(array)
-        self.arrays[array] = {**self.arrays.get(array, {}), rest.removesuffix("]"): value}
+        self.fill_array(array, {**self.arrays.get(array, {}), rest.removesuffix("]"): value})
+
+    def fill_array(self, name: str, elements: dict[str, Value]) -> None:
+        """Give an array its elements; of one that the shell itself heeds, the first counts."""
+        self.arrays[name] = elements
+        if name in INHERITED:
+            first = elements.get("0") or next(iter(elements.values()), EMPTY)
+            self.variables[name] = first
+            self.export(name)
 
     def assign(self, name: str, value: Value) -> None:
         """Give a variable a value."""

@@ -214,13 +214,13 @@ def _read_array(shell: "Work", name: str, lines: list[str] | None, text: Value, 
     """`read -a`: the words of the line, if it is one that is known."""
     name = shell.scope.resolved(name)
     if lines is None or len(lines) != 1:
-        shell.scope.arrays[name] = {"@": hinted(DATA, lines_in(text))}
+        shell.scope.fill_array(name, {"@": hinted(DATA, lines_in(text))})
         return
     count = min(len(lines[0]) + 1, _MOST_LINES)
     words = [_share(lines[0], position, count, text, ifs) for position in range(count)]
     while words and words[-1].only == "":
         words.pop()
-    shell.scope.arrays[name] = {str(place): word for place, word in enumerate(words)}
+    shell.scope.fill_array(name, {str(place): word for place, word in enumerate(words)})
 
 
 def _lines(text: Value, options: Mapping[str, Value], *, every: bool) -> list[str] | None:
@@ -293,13 +293,13 @@ def mapfile(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) -> N
     mark = (alone(options["d"]) if "d" in options else "\n") or HOLE
     if text is None:
         hints = lines_in(stdin.text) if stdin is not None else ()
-        shell.scope.arrays[name] = {"@": hinted(DATA, hints)}
+        shell.scope.fill_array(name, {"@": hinted(DATA, hints)})
         return
     kept = "" if "t" in options else mark
     lines = text.split(mark)[:-1] if text.endswith(mark) else text.split(mark)
-    shell.scope.arrays[name] = {
-        str(place): literal(line + kept) for place, line in enumerate(lines[:_MOST_LINES])
-    }
+    shell.scope.fill_array(
+        name, {str(place): literal(line + kept) for place, line in enumerate(lines[:_MOST_LINES])}
+    )
 
 
 def getopts(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) -> None:

@@ -224,7 +224,7 @@ class Walker(Loops):
         written = str(_HIGHEST_DESCRIPTOR - len(self.coprocesses))
         said = f"1{written}"
         self.coprocesses[written] = body
-        self.scope.arrays[node.name] = {"0": literal(said), "1": literal(written)}
+        self.scope.fill_array(node.name, {"0": literal(said), "1": literal(written)})
         before = self.background, self.forked
         self.background = self.forked = True
         kept, self.scope = self.scope, self.scope.copy()
