@@ -44,11 +44,14 @@ class DangerRule:
         """Whether it is about paths that are acted upon, not the act alone."""
         return bool(self.folders or self.paths or self.kinds)
 
-    def fits(self, effect: Effect) -> bool:
-        """Whether an effect is of the rule's kind, whatever its target."""
+    def fits(self, effect: Effect, *, whole: bool = False) -> bool:
+        """Whether an effect is of the rule's kind, whatever its target.
+
+        `whole`: it is about all that a folder holds (`rm /etc/*`).
+        """
         return (
             effect.act in self.acts
-            and (effect.recursive or not self.recursive)
+            and (effect.recursive or whole or not self.recursive)
             and (effect.severe or not self.severe)
         )
 

@@ -183,9 +183,11 @@ def dangerous(judged: Judged) -> Deny | None:
 def _at_a_place(judged: Judged) -> Deny | None:
     rules = judged.policy.dangerous_places
     for target in judged.targets:
-        if target.effect.act in rules:
+        likely = target.effect.act is Act.READ and target.effect.reason == IN_DOUBT
+        if target.effect.act in rules and not likely:
             for rule in rules[target.effect.act]:
-                if rule.fits(target.effect) and _hits(judged, rule, target):
+                whole = target.broad and target.pattern is not None
+                if rule.fits(target.effect, whole=whole) and _hits(judged, rule, target):
                     return _danger(rule, target.effect)
     return None
 

@@ -29,6 +29,8 @@ def route(use: Use, value: Value) -> None:
 
 def url(use: Use, value: Value) -> None:
     """An address; `file:` is a file here."""
+    if "globs" in use.tags and "literal" not in use.tags:
+        value = _written_out(value)
     for each in value.texts:
         text = each.text
         if text[:5].lower() == "file:":
@@ -38,6 +40,45 @@ def url(use: Use, value: Value) -> None:
             use.send(Value((each,), value.from_data))
             if "saves" in use.tags:
                 _saved(use, text)
+
+
+_RANGE: Final = re.compile(r"\[(\d{1,6})-(\d{1,6})(?::(\d{1,6}))?\]|\[([a-zA-Z])-([a-zA-Z])\]")
+_MOST_ADDRESSES: Final = 1_024
+
+
+def _written_out(value: Value) -> Value:
+    """The addresses that curl makes of `{a,b}` and `[1-9]`; too many are any."""
+    if not any("{" in each.text or "[" in each.text for each in value.texts):
+        return value
+    found: list[str] = []
+    for each in value.texts:
+        pending = [each.text]
+        while pending:
+            if len(found) + len(pending) > _MOST_ADDRESSES:
+                return Value((*value.texts, *known(HOLE).texts), value.from_data)
+            text = pending.pop()
+            choice, span = _CHOICE.search(text), _RANGE.search(text)
+            if choice is not None:
+                pending += [
+                    text[: choice.start()] + one + text[choice.end() :]
+                    for one in choice[1].split(",")
+                ]
+            elif span is not None:
+                pending += [text[: span.start()] + one + text[span.end() :] for one in _span(span)]
+            else:
+                found.append(text)
+    return Value(known(*dict.fromkeys(found)).texts, value.from_data)
+
+
+_CHOICE: Final = re.compile(r"\{([^{}]*)\}")
+
+
+def _span(found: re.Match[str]) -> list[str]:
+    if found[4]:
+        return [chr(each) for each in range(ord(found[4]), ord(found[5]) + 1)]
+    width = len(found[1]) if found[1].startswith("0") else 1
+    numbers = range(int(found[1]), int(found[2]) + 1, int(found[3] or 1) or 1)
+    return [str(each).zfill(width) for each in numbers[: _MOST_ADDRESSES + 1]]
 
 
 def _saved(use: Use, address: str) -> None:
@@ -66,6 +107,8 @@ def source(use: Use, value: Value) -> None:
         use.send(value, "fetches from another machine")
     else:
         use.emit(Act.READ, "is copied", value, recursive="recursive" in use.tags)
+        if "takes" in use.tags and "dry" not in use.tags:
+            use.emit(Act.DELETE, "is moved away", value, recursive=True)
 
 
 def repository(use: Use, value: Value) -> None:

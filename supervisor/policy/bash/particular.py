@@ -14,7 +14,6 @@ from supervisor.policy.bash.value import HOLE, Value, known
 _MODE: Final = re.compile(r"-[rwxXstugo,+=-]+")
 _SECRET: Final = re.compile(r"key|token|secret|passw|credential|auth|cookie|private", re.IGNORECASE)
 _ALL: Final = "signals all processes"
-_SHOWS_ENVIRONMENT: Final = re.compile(r"[A-Za-z]*e[A-Za-z]*")
 _SIGNAL: Final = re.compile(r"-(\d+|[A-Za-z][A-Za-z0-9+-]*)")
 
 
@@ -57,11 +56,11 @@ def printenv(use: Use) -> None:
 
 
 def ps(use: Use) -> None:
-    """`ps axe`: letters without a dash, of which `e` shows processes' environments."""
-    for each in use.argv[1:]:
-        if any(_SHOWS_ENVIRONMENT.fullmatch(text.text) for text in each.texts):
-            use.emit(Act.REVEAL, "prints the environment of processes, which may hold secrets")
-            return
+    """`ps`: an `e` among letters without a dash shows each process's environment."""
+    apply(use)
+    words = [text.text for each in use.parsed.operands for text in each.texts]
+    if "environment" in use.tags or any(each.isalpha() and "e" in each for each in words):
+        use.emit(Act.REVEAL, "prints the environment of processes, which may hold secrets")
 
 
 def fetched(use: Use) -> None:

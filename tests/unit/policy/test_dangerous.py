@@ -7,6 +7,7 @@ import pytest
 
 from supervisor.policy.bash.effect import Act, Analysis, Effect
 from supervisor.policy.bash.invocation import Part
+from supervisor.policy.bash.use import IN_DOUBT
 from supervisor.policy.bash.value import HOLE, Text, Value, known
 from supervisor.policy.call import Deny, Facts, Kind, PathFact, ToolCall, Use
 from supervisor.policy.dangerous import DangerRule
@@ -123,6 +124,8 @@ def test_a_link_is_removed_not_what_it_leads_to_unless_a_slash_follows() -> None
         Effect(Act.SEND, "curl", WHERE, "", target=known("2852039166")),
         Effect(Act.WRITE, "dd", WHERE, "", target=known("/dev/../dev/sda")),
         Effect(Act.WRITE, "tee", WHERE, "", target=known("/proc/sysrq-trigger")),
+        Effect(Act.READ, "cat", WHERE, "", target=known("/dev/sda")),
+        Effect(Act.LINK, "ln", WHERE, "", target=known("/dev/mem")),
         Effect(Act.CHANGE_MODE, "chmod", WHERE, "", target=known(HOME), recursive=True),
         Effect(Act.ESCALATE, "sudo", WHERE, "", elsewhere=True),
         removal("/", elsewhere=True),
@@ -145,7 +148,9 @@ def test_each_dangerous_act_is_denied_at_every_level(effect: Effect) -> None:
         Effect(Act.WRITE, "", WHERE, "", target=known("/dev/null")),
         Effect(Act.CHANGE_MODE, "chmod", WHERE, "", target=known("dist"), recursive=True),
         Effect(Act.CHANGE_MODE, "chmod", WHERE, "", target=known("."), recursive=True),
-        Effect(Act.READ, "cat", WHERE, "", target=known("/dev/sda")),
+        Effect(Act.READ, "cat", WHERE, "", target=known("/sys/block/sda/queue/scheduler")),
+        Effect(Act.READ, "x", WHERE, IN_DOUBT, target=known("/dev/sda")),
+        Effect(Act.LIST, "lsblk", WHERE, "", target=known("/dev/sda")),
         Effect(Act.UNKNOWN, "", WHERE, ""),
     ],
     ids=lambda effect: str(effect.act),
