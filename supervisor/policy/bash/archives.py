@@ -33,11 +33,12 @@ def tar(use: Use) -> None:
             for place in folders[:-1]:
                 play_as(use, "tree", join(join(start, place), each))
     elif "list" not in use.tags and _has_mode(use.parsed):
-        use.implied = not folders
-        use.emit(Act.WRITE, "files are unpacked into it", known("."), recursive=True)
-        use.implied = False
         for each in use.parsed.operands:
-            play_as(use, "fill", each)
+            use.emit(Act.WRITE, "is unpacked", each, recursive=True)
+        if not use.parsed.operands:
+            use.implied = not folders
+            use.emit(Act.WRITE, "files are unpacked into it", known("."), recursive=True)
+            use.implied = False
 
 
 def _has_mode(parsed: Parsed) -> bool:

@@ -101,9 +101,23 @@ def _put(use: Use, target: str) -> None:
 _DOTTED: Final = re.compile(r"^\s*\.(\w+)\s*(.*)$", re.MULTILINE)
 
 
+_SQLITE_OPENS: Final = re.compile(
+    r"\b(vacuum\b[^;]*?\binto|attach(?:\s+database)?)\s+(?:'([^']+)'|\"([^\"]+)\")", re.IGNORECASE
+)
+
+
+def _databases_opened(use: Use, code: str) -> None:
+    for found in _SQLITE_OPENS.finditer(code):
+        name = known(found[2] or found[3])
+        if found[1][0] in "aA":
+            use.emit(Act.READ, "is read", name)
+        use.emit(Act.WRITE, "is written", name)
+
+
 def sqlite(use: Use, code: str) -> None:
     """SQL and the dot-commands of `sqlite3`."""
     sql(use, code)
+    _databases_opened(use, code)
     for found in _DOTTED.finditer(code):
         kind, rest = found[1], found[2].strip()
         words = [each.strip("'\"") for each in rest.split() if not each.startswith("-")]

@@ -139,6 +139,20 @@ def data(use: Use, value: Value) -> None:
         use.emit(Act.READ, SENT, known(path))
 
 
+def template(use: Use, value: Value) -> None:
+    """`curl -w`: what is printed, or `@FILE` with it; `%output{FILE}` writes."""
+    data(use, value)
+    for each in value.texts:
+        for found in re.finditer(r"%output\{(?:>>)?([^}]*)", each.text):
+            use.emit(Act.WRITE, "is written", known(found[1]))
+
+
+def cookies(use: Use, value: Value) -> None:
+    """`curl -b`: `NAME=VALUE…`, or a file of them."""
+    if "=" not in value.texts[0].text and value.only:
+        use.emit(Act.READ, SENT, value)
+
+
 def form(use: Use, value: Value) -> None:
     """`NAME=@FILE;type=…` or `NAME=<FILE`."""
     text = value.texts[0].text

@@ -18,7 +18,7 @@ _READS: Final = re.compile(
     r"|values|vars|body|env\b|from"
 )
 """Names of options whose value is likely to be a file that is read."""
-_PUTS: Final = re.compile(r"out|dest|prefix|root|install|save|export|write|into")
+_PUTS: Final = re.compile(r"out|dest|prefix|root|install|save|export|write|into|report|junit")
 """Names of options whose value is likely to be a place that is written."""
 _IN_PATHS: Final = frozenset("./~@")
 
