@@ -29,6 +29,8 @@ class Calls:
         self.defined: set[str] = set()
         self.doubts: set[str] = set()
         self.connects = False
+        self.packs = False
+        """Whether it deals with archives, to which files are added by name."""
         self.opened: dict[str, str] = {}
         """Names of open files, with their paths."""
         self.deletes = False

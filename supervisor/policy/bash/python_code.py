@@ -29,6 +29,7 @@ _MAGIC: Final = re.compile(
     re.MULTILINE,
 )
 """What IPython hands to a shell."""
+_ADDS: Final = frozenset({"add", "write"})
 _LOOSE: Final = frozenset({"exec", "eval", "compile", "__import__", "getattr", "setattr"})
 
 
@@ -172,6 +173,7 @@ class _Walk(Calls):
         head = name.partition(".")[0]
         if head not in self.language.modules:
             self.doubt(f"imports {head}, of which nothing is known")
+        self.packs = self.packs or head in {"zipfile", "tarfile"}
         reason = self.language.words.get(head)
         if reason:
             self.doubt(reason)
@@ -242,6 +244,8 @@ class _Walk(Calls):
             self.fold.grow(node)
             if node.func.attr in {"write", "write_text"} and node.args:
                 self.writes(node.func.value, node.args[0])
+            if self.packs and node.func.attr in _ADDS:
+                self.doubtful(node)
             if name in {"os.environ.get", "os.environ.items", "os.environ.copy"}:
                 if name == "os.environ.get" and node.args:
                     self.variable(node.args[0])

@@ -101,6 +101,6 @@ def test_a_prefix_covers_nothing_of_another_command_beside_it(
     prefix: str, other: str, joint: str
 ) -> None:
     command = f"{prefix} {joint} {other}"
-    alone = verdict(other)
-    if isinstance(alone, Ask) and not other.startswith(prefix):
+    # `timeout 60 pytest` begins with other words than `pytest`, which covers it all the same.
+    if isinstance(verdict(other, prefix), Ask):
         assert not isinstance(verdict(command, prefix), Allow)
