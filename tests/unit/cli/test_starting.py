@@ -50,6 +50,7 @@ def at_its_end(told: str, *arguments: str) -> str:
         (("policy", "check"), (*HEAVY, *WEB)),
         (("policy", "show"), (*HEAVY, *WEB)),
         (("grants", "list"), (*HEAVY, *POLICY)),
+        (("doctor", "--help"), ("claude_agent_sdk", "fastapi", "uvicorn", "aiohttp")),
     ],
     ids=str,
 )
