@@ -6,6 +6,7 @@ show that the agent reads it then.
 """
 
 import asyncio
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from supervisor.runtimes.local.vault_changes import VaultChanges
 from supervisor.runtimes.local.vault_watch import VaultWatch
 from tests.worlds.house import House, Turn, a_house, is_a
 from tests.worlds.vault_cage import asked, grant, run
+from tests.worlds.waiting import A_WHILE
 
 CANARY = "CANARY-inv-09-plain"
 LOOK = "grep -ahs CANARY .[e]nv notes/plain.md work/deep/.[e]nv; echo searched\n"
@@ -137,13 +139,20 @@ async def test_what_moves_before_its_mask_is_put_there_is_not_shown(
     asleep: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another session's agent could do that. The control: only the watch tells."""
-    real = cage._demands
+    real, watch_links = cage._demands, VaultChanges.watch_links
+    follows = threading.Event()
+
+    def following(changes: VaultChanges) -> None:
+        watch_links(changes)
+        follows.set()
 
     def moving(order: cage.CageOrder, *rest: object) -> object:
         demands = real(order, *rest)  # type: ignore[arg-type]
+        assert follows.wait(A_WHILE)  # or the watch would miss a folder, and wake for that
         (order.vault / "config").rename(order.vault / "conf")
         return demands
 
+    monkeypatch.setattr(VaultChanges, "watch_links", following)
     monkeypatch.setattr(cage, "_demands", moving)
     if asleep:
         keep_no_names(monkeypatch)
