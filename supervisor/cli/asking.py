@@ -181,23 +181,22 @@ class Asker:
         refusal = await self._said(request["id"], path, {**shown, **body})
         if refusal is not None:
             return self._keyboard is None or refusal.problem.get("status") != _INVALID
-        self._count(body.get("message"))
         return True
 
     async def _said(self, name: str, path: str, body: Mapping[str, Any]) -> Refused | None:
         """Send an answer; why it was refused, which is shown, if it was."""
-        self._answered.add(name)  # before it is sent: its outcome may be heard of sooner
+        unheard = body.get("message") in (NOBODY_HERE, _INPUT_ENDED)
+        # Before it is sent: its outcome, and the turn's end, may be heard of sooner.
+        self._answered.add(name)
+        self.missed += unheard
         try:
             await self._client.post(path, body)
         except Refused as refusal:
             self._answered.discard(name)
+            self.missed -= unheard
             self._screen.failure(refusal.message, refusal.where, refusal.remedy)
             return refusal
         return None
-
-    def _count(self, message: object) -> None:
-        if message in (NOBODY_HERE, _INPUT_ENDED):
-            self.missed += 1
 
     async def _answer(self, keyboard: Keyboard, request: Mapping[str, Any]) -> bool:
         answers: dict[str, Reply | list[Reply]] = {}
@@ -215,8 +214,7 @@ class Asker:
 
     async def _decline(self, request: Mapping[str, Any], message: str) -> None:
         name = request["requestId"]
-        if await self._said(name, f"/api/questions/{name}/decline", {"message": message}) is None:
-            self._count(message)
+        await self._said(name, f"/api/questions/{name}/decline", {"message": message})
 
     async def _one(
         self, keyboard: Keyboard, question: Mapping[str, Any], shown: Mapping[str, Any]
