@@ -612,7 +612,8 @@ async def cutting_proxy() -> AsyncIterator[CuttingProxy]:
 
 async def test_where_nobody_reads_on_it_ends_quietly(world: ApiWorld) -> None:
     world.turns.script = [
-        *(text(f"line {number}\n") for number in range(500)),
+        # More than a pipe holds: it can't have said all before nobody reads.
+        *(text(f"line {number} {'x' * 200}\n") for number in range(500)),
         done(new_session_id()),
     ]
     process = await asyncio.create_subprocess_exec(
