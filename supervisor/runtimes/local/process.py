@@ -2,15 +2,19 @@
 
 import asyncio
 import contextlib
+import errno
 import os
 import signal
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from supervisor.errors import AgentProcessFailed, TurnFailed
 from supervisor.runtimes.display import last_line
+from supervisor.runtimes.local.system import interpreter
+
+KEEPER: Final = str(Path(__file__).with_name("keeper.py"))
 
 _CHUNK: Final = 64 * 1024
 _STDERR_TAIL: Final = 16 * 1024
@@ -100,20 +104,23 @@ class ProcessChannel:
 
 
 @asynccontextmanager
-async def local_process(
+async def local_process(  # noqa: PLR0913  (how it is started)
     command: Sequence[str],
     environment: Mapping[str, str],
     cwd: PurePosixPath,
     *,
     pass_fds: Collection[int] = (),
     line_bytes: int = _CHUNK,
+    keep: bool = False,
 ) -> AsyncIterator[ProcessChannel]:
     """Start a child in its own session; leaving the block ends its whole process group.
 
-    `pass_fds` are descriptors that it gets under the same numbers. Raises
-    AgentProcessFailed if it can't be started.
+    `pass_fds` are descriptors that it gets under the same numbers. `keep`: what it starts and lets
+    go of is ended as well, whatever became of it (`keeper.py`). Raises AgentProcessFailed if it
+    can't be started.
     """
     try:
+        command = _kept(command) if keep else command
         process = await asyncio.create_subprocess_exec(
             *command,
             stdin=asyncio.subprocess.PIPE,
@@ -136,19 +143,35 @@ async def local_process(
     try:
         yield channel
     finally:
-        await _end(process)
+        await _end(process, by=signal.SIGTERM if keep else signal.SIGKILL)
         draining.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await draining
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Give it a moment to leave by itself, then end its process group; every wait is bounded."""
+def _kept(command: Sequence[str]) -> list[str]:
+    """The command under a keeper. Raises OSError for a program that can't be started."""
+    if not os.access(command[0], os.X_OK):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])
+    return [interpreter(), "-I", "-S", KEEPER, str(os.getpid()), *command]
+
+
+async def _end(process: asyncio.subprocess.Process, by: signal.Signals) -> None:
+    """Give it a moment to leave by itself, then end its process group; every wait is bounded.
+
+    `by` the word that a keeper needs to end the others first, or at once.
+    """
     if process.stdin is not None:
         process.stdin.close()
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_GRACE_SECONDS):
             await process.wait()
+    if by is not signal.SIGKILL and process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(by)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_EXIT_SECONDS):
+                await process.wait()
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     with contextlib.suppress(TimeoutError):

@@ -62,7 +62,7 @@ class LocalRuntime:
             folder = await stack.enter_async_context(turn_folder(self._terms.turns, plan))
             door = await stack.enter_async_context(door_for(self._gateway, plan, folder))
             places = self._places(plan, folder)
-            # Tools may have left the process group; the mark in their environment finds them.
+            # The second line, should the keeper be ended itself: a mark in their environment.
             stack.push_async_callback(asyncio.to_thread, self._end_leftovers, plan.turn_id)
             channel, receipt = await self._started(stack, plan, folder, places)
             connection = await stack.enter_async_context(open_agent(plan, places, channel, gate))
@@ -87,7 +87,9 @@ class LocalRuntime:
                 cage = await stack.enter_async_context(open_cage(order, self._terms.confines))
                 return cage.channel, cage.receipt
             held_by = f"{held_by} ({cages.detail})"
-        channel = await stack.enter_async_context(local_process(command, given, places.cwd))
+        channel = await stack.enter_async_context(
+            local_process(command, given, places.cwd, keep=True)
+        )
         return channel, _unconfined(plan, held_by)
 
     def _order(
