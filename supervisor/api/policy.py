@@ -68,7 +68,13 @@ async def explain(supervisor: Supervisor, body: ExplainBody, caller: Calling) ->
 
     The vault's files are looked at; their content is not.
     """
-    if len(orjson.dumps(body.input)) > LARGEST_INPUT:
+    try:
+        size = len(orjson.dumps(body.input))
+    except TypeError:
+        raise InvalidRequest(
+            "expected text that is valid Unicode, and JSON that isn't nested so deep", where="input"
+        ) from None
+    if size > LARGEST_INPUT:
         raise InvalidRequest(f"a call to explain may have {LARGEST_INPUT} bytes", where="input")
     source = supervisor.policy
     vault = str(supervisor.settings.vault)

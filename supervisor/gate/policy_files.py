@@ -180,6 +180,13 @@ def policy_files(folder: Path, also: Iterable[Path] = ()) -> tuple[PolicyFile, .
             raise ConfigurationError(
                 f"the folder has more than {MOST_FILES} policy files", where=str(folder)
             )
+        for path in paths:
+            if path.exists() and not path.is_file():  # opening a pipe would wait for its writer
+                raise ConfigurationError(
+                    "expected a file",
+                    where=str(path),
+                    remedy="put it elsewhere, or give it another ending",
+                )
         return tuple(read_file(path) for path in (*paths, *also))
     except OSError as error:
         raise ConfigurationError(

@@ -87,6 +87,22 @@ async def test_a_request_that_makes_no_sense_is_refused_by_field(
     assert answer.json()["where"] == field
 
 
+@pytest.mark.parametrize(
+    "text",
+    ['{"command": "cat \\ud800"}', '{"x": ' + "[" * 500 + "]" * 500 + "}"],
+    ids=["half a character", "nested"],
+)
+async def test_an_input_that_no_answer_could_repeat_is_refused(world: ApiWorld, text: str) -> None:
+    async with world.client() as client:
+        answer = await client.post(
+            "/api/policy/explain",
+            content=f'{{"tool": "Bash", "input": {text}}}',
+            headers={"Content-Type": "application/json"},
+        )
+    assert answer.status_code == 422
+    assert answer.headers["Content-Type"].startswith("application/problem+json")
+
+
 async def test_odd_input_is_explained_all_the_same(world: ApiWorld) -> None:
     odd: tuple[dict[str, Any], ...] = (
         {"command": "$(" * 2_000},

@@ -1,6 +1,8 @@
 """The folder of policies: read in the order of names, swapped whole or not at all."""
 
+import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -69,3 +71,15 @@ def test_files_that_say_too_little_are_refused(tmp_path: Path) -> None:
     (tmp_path / "site.yaml").write_text("version: 1\n")
     with pytest.raises(ConfigurationError):
         PolicySource(tmp_path)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])
+def test_what_is_no_file_is_told_and_waits_for_nobody(
+    folder: Path, make: Callable[[Path], None]
+) -> None:
+    source = PolicySource(folder)
+    make(folder / "z.yaml")
+    error = source.reload()
+    assert error is not None
+    assert error.where == str(folder / "z.yaml")
+    assert "expected a file" in error.message
