@@ -24,6 +24,7 @@ SECONDS: Final = {
     "integration/test_field_one_turn_at_a_time.py": 34,
     "security/test_inv_16_honeytokens.py": 33,
     "integration/test_mcp_turns.py": 31,
+    "integration/test_api_odd_texts.py": 30,
     "security/test_inv_03_nothing_left_behind.py": 30,
     "security/test_inv_17_who_may_call.py": 29,
     "integration/test_field_odd_vault_paths.py": 28,

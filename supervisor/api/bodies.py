@@ -22,6 +22,7 @@ from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from supervisor.api.tellable import require_tellable
 from supervisor.money import Dollars
 from supervisor.sessions.attachments import MOST as MOST_ATTACHMENTS
 from supervisor.sessions.message import MAX_MESSAGE_CHARS
@@ -66,7 +67,10 @@ def _misspelt_keys(given: Mapping[Any, Any], body: type[BaseModel]) -> Iterator[
 
 
 class Body(BaseModel):
-    """Base of what a client sends. An unknown key is refused with the nearest known one."""
+    """Base of what a client sends. An unknown key is refused with the nearest known one.
+
+    So is, with its place, what couldn't be stored or told again.
+    """
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=True
@@ -79,7 +83,7 @@ class Body(BaseModel):
             faults = list(_misspelt_keys(given, cls))
             if faults:
                 raise ValidationError.from_exception_data(cls.__name__, faults)
-        return given
+        return require_tellable(given)
 
 
 def for_example(**said: Any) -> ConfigDict:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Header
 from fastapi import Body as RequestBody
+from pydantic import BeforeValidator
 from starlette.responses import Response
 
 from supervisor.agents.definition import AgentDefinition
@@ -24,6 +25,7 @@ from supervisor.api.mcp_bodies import (
 )
 from supervisor.api.parts import Parts, Supervisor
 from supervisor.api.refusals import refusals
+from supervisor.api.tellable import require_tellable
 from supervisor.errors import ConfigurationError, InvalidRequest, NotFound
 from supervisor.mcp.chosen import Wanted
 from supervisor.mcp.file import ChangedMeanwhile
@@ -77,7 +79,7 @@ async def get_server(name: str, supervisor: Supervisor) -> McpServerView:
 @router.post("/{name}", status_code=HTTPStatus.CREATED, openapi_extra=_BODY, responses=_CHANGED)
 async def put_server(  # noqa: PLR0913, PLR0917  (what FastAPI passes in)
     name: str,
-    body: Annotated[dict[str, Any], RequestBody()],
+    body: Annotated[dict[str, Any], BeforeValidator(require_tellable), RequestBody()],
     caller: Calling,
     supervisor: Supervisor,
     response: Response,

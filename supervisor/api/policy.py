@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-import orjson
 from fastapi import APIRouter
 from pydantic.alias_generators import to_camel
 
@@ -28,6 +27,7 @@ from supervisor.gate.explaining import Asked, explain_call
 from supervisor.policy.call import ToolCall
 from supervisor.policy.explain import Explanation
 from supervisor.policy.permissions import Permissions
+from supervisor.storage.json_line import dump
 from supervisor.storage.session import Session
 from supervisor.trust.levels import TrustLevel
 
@@ -68,13 +68,7 @@ async def explain(supervisor: Supervisor, body: ExplainBody, caller: Calling) ->
 
     The vault's files are looked at; their content is not.
     """
-    try:
-        size = len(orjson.dumps(body.input))
-    except TypeError:
-        raise InvalidRequest(
-            "expected text that is valid Unicode, and JSON that isn't nested so deep", where="input"
-        ) from None
-    if size > LARGEST_INPUT:
+    if len(dump(body.input)) > LARGEST_INPUT:
         raise InvalidRequest(f"a call to explain may have {LARGEST_INPUT} bytes", where="input")
     source = supervisor.policy
     vault = str(supervisor.settings.vault)

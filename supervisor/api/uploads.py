@@ -64,6 +64,10 @@ async def _of_form(request: Request, body: type[T]) -> tuple[T, bytes]:
         form = await request.form(max_files=1, max_fields=len(body.model_fields))
     except HTTPException as error:
         raise InvalidRequest(f"the form can't be read: {error.detail}", where="body") from None
+    except ValueError:
+        raise InvalidRequest(
+            "the form's texts aren't in its `charset`", where="body", remedy="send UTF-8"
+        ) from None
     try:
         file = form.get("file")
         if not isinstance(file, UploadFile):

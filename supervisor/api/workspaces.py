@@ -54,8 +54,12 @@ async def delete_workspace(slug: str, supervisor: Supervisor) -> None:
 def _require_folder(vault: Path, folder: str) -> None:
     """Raise InvalidRequest unless the folder exists and, links followed, lies in the vault."""
     inside = relative_folder(folder)
-    place = (vault / inside).resolve()
-    if not place.is_dir() or not place.is_relative_to(vault.resolve()):
+    try:
+        place = (vault / inside).resolve()
+        is_one = place.is_dir() and place.is_relative_to(vault.resolve())
+    except (OSError, RuntimeError):  # its name is too long, or links go round in a circle
+        is_one = False
+    if not is_one:
         raise InvalidRequest(
             f"{folder!r} is no folder of the vault",
             where="folder",

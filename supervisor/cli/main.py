@@ -88,3 +88,8 @@ def main() -> None:
         app(prog_name="trustfloor")
     except KeyboardInterrupt:  # before a command has taken the signal into its hands
         sys.exit(130)
+    except UnicodeEncodeError:
+        if not any(word != word.encode("utf-8", "replace").decode() for word in sys.argv):
+            raise  # the fault is ours
+        sys.stderr.write("error: a word of the command is no UTF-8, and can't be sent\n")
+        sys.exit(2)

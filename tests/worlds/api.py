@@ -50,7 +50,9 @@ from supervisor.observability.health import Check, Readiness, Sandbox
 from supervisor.runtimes.container.vault_view import VaultViews
 from supervisor.search.finding import Finding
 from supervisor.search.index import Index
-from supervisor.sessions.records import MessageRequest, TurnStarted
+from supervisor.sessions.attachments import attached
+from supervisor.sessions.message import Message, check_message
+from supervisor.sessions.records import MessageRequest, TurnStarted, named_session
 from supervisor.settings import Settings
 from supervisor.storage.access import AccessStore
 from supervisor.storage.contexts import ContextStore
@@ -97,6 +99,16 @@ class PlayedByTheTest:
     async def begin(self, request: MessageRequest) -> TurnStarted:
         if self.fails_with is not None:
             raise self.fails_with
+        check_message(
+            Message(
+                text=request.message,
+                model=request.model,
+                system_prompt=request.system_prompt,
+                initial_context=request.initial_context,
+                attached=attached(request.attachments),
+            )
+        )
+        named_session(request)
         self.asked.append(request)
         session_id = SessionId(request.session_id) if request.session_id else new_session_id()
         if request.session_id is None:
