@@ -4,6 +4,7 @@ from typing import Any
 
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.call import Kind
+from supervisor.policy.commands_schema import commands_schema
 from supervisor.policy.compiled import Category
 from supervisor.policy.document import LONGEST_LIST
 from supervisor.policy.shape import SECTIONS, Key, known, required
@@ -23,7 +24,6 @@ _LEAVES: dict[str, dict[str, Any]] = {
     "act": {"enum": [each.value for each in Act]},
     "kind": {"enum": [each.value for each in Kind if each is not Kind.UNSEEN]},
     "bash": {"anyOf": [{"type": "boolean"}, {"type": "array", "items": _TEXT}]},
-    "commands": {"type": "object"},
 }
 _KEYS: dict[str, list[str]] = {
     "level": [each.value for each in TrustLevel],
@@ -37,7 +37,10 @@ def policy_schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Trustfloor policy file",
         **_section("policy"),
-        "$defs": {name: _section(name) for name in SECTIONS if name != "policy"},
+        "$defs": {
+            **{name: _section(name) for name in SECTIONS if name != "policy"},
+            **commands_schema(),
+        },
     }
 
 

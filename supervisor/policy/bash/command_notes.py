@@ -10,7 +10,7 @@ from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.table import ROLES, Does, Operands, Option, Role
 
 LIKE: Final = "like "
-_ACTS: Final[Mapping[str, Act]] = {
+ACTS: Final[Mapping[str, Act]] = {
     "send": Act.SEND,
     "lose": Act.LOSE,
     "reveal": Act.REVEAL,
@@ -84,9 +84,9 @@ def does_of(note: object, place: str) -> tuple[Does, ...]:
         raise ConfigurationError("expected a mapping of what it does to the reason", where=place)
     found = []
     for name, reason in note.items():
-        act = _ACTS.get(str(name).removesuffix("!"))
+        act = ACTS.get(str(name).removesuffix("!"))
         if act is None:
-            raise ConfigurationError(f"expected one of {', '.join(_ACTS)}", where=f"{place}.{name}")
+            raise ConfigurationError(f"expected one of {', '.join(ACTS)}", where=f"{place}.{name}")
         found.append(Does(act, str(reason), str(name).endswith("!")))
     return tuple(found)
 

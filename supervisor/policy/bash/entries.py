@@ -24,11 +24,11 @@ READERS: Final = frozenset(
 )
 """Programs with a little language of their own: `readers.py` knows them by these names."""
 
-_FIELDS: Final = (
+FIELDS: Final = (
     "operands", "options", "style", "tags", "when", "does", "commands", "reader", "default",
     "harmless", "elsewhere", "anywhere",
 )  # fmt: skip
-_WHEN: Final = ("operands", "default", "does", "turn")
+WHEN: Final = ("operands", "default", "does", "turn")
 _PLAIN: Final = frozenset(
     {"text", "list", "read", "tree", "write", "edit", "delete", "move", "mode", "link", "disk",
      "dest", "into", "fill", "only", "pid", "signal", "doubt", "either"}
@@ -49,7 +49,7 @@ def command_of(entry: object, place: str, inherited: Mapping[str, Option] | None
     """
     if isinstance(entry, str):
         entry = {"operands": entry}
-    given = mapping_of({} if entry is None else entry, place, _FIELDS)
+    given = mapping_of({} if entry is None else entry, place, FIELDS)
     options = dict(inherited or {})
     for note, names in mapping_of(given.get("options", {}), f"{place}.options").items():
         option = option_of(note, f"{place}.options.{note}")
@@ -120,7 +120,7 @@ def _nested(
 
 
 def _overlay(tags: str, change: object, place: str) -> Overlay:
-    given = mapping_of(change, place, _WHEN)
+    given = mapping_of(change, place, WHEN)
     words = tags.split()
     turn = mapping_of(given.get("turn", {}), f"{place}.turn")
     operands = given.get("operands")

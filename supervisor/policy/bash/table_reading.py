@@ -11,11 +11,12 @@ from supervisor.policy.bash.command_notes import LIKE, mapping_of, named, role_o
 from supervisor.policy.bash.entries import command_of
 from supervisor.policy.bash.table import Command, CommandTable, Language, Variable
 
-_LANGUAGE: Final = (
+LANGUAGE: Final = (
     "calls", "plain", "words", "modules", "quote-runs", "bare-calls", "long-texts",
     "comment",
 )  # fmt: skip
-_PARTS: Final = ("programs", "variables", "languages", "folders")
+PARTS: Final = ("programs", "variables", "languages", "folders")
+VARIABLE: Final = ("is", "why", "for", "fine", "holding")
 
 
 @cache
@@ -46,7 +47,7 @@ def extend(table: CommandTable, mapping: object, where: str) -> CommandTable:
     Raises:
         ConfigurationError: with the dotted place of what is wrong, and what was expected.
     """
-    parts = mapping_of(mapping, where, _PARTS)
+    parts = mapping_of(mapping, where, PARTS)
     commands = dict(table.commands)
     prefixes = dict(table.prefixes)
     seen: dict[str, str] = {}
@@ -104,7 +105,7 @@ def _program(
 
 
 def _variable(entry: object, place: str) -> Variable:
-    given = mapping_of(entry, place, ("is", "why", "for", "fine", "holding"))
+    given = mapping_of(entry, place, VARIABLE)
     return Variable(
         role=role_of(str(given.get("is", "text")), f"{place}.is"),
         reason=str(given.get("why", "makes programs run code")),
@@ -115,7 +116,7 @@ def _variable(entry: object, place: str) -> Variable:
 
 
 def _language(name: str, entry: object, place: str) -> Language:
-    given = mapping_of(entry, place, _LANGUAGE)
+    given = mapping_of(entry, place, LANGUAGE)
     calls: dict[str, tuple[str, ...]] = {}
     for names, roles in mapping_of(given.get("calls", {}), f"{place}.calls").items():
         calls.update(dict.fromkeys(str(names).split(), tuple(str(roles).split())))
