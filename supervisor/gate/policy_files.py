@@ -1,6 +1,8 @@
 """The policy files of a folder: loaded whole, or the last good policy stays in force."""
 
 import hashlib
+import os
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -180,14 +182,7 @@ def policy_files(folder: Path, also: Iterable[Path] = ()) -> tuple[PolicyFile, .
             raise ConfigurationError(
                 f"the folder has more than {MOST_FILES} policy files", where=str(folder)
             )
-        for path in paths:
-            if path.exists() and not path.is_file():  # opening a pipe would wait for its writer
-                raise ConfigurationError(
-                    "expected a file",
-                    where=str(path),
-                    remedy="put it elsewhere, or give it another ending",
-                )
-        return tuple(read_file(path) for path in (*paths, *also))
+        return (*map(_regular, paths), *map(read_file, also))
     except OSError as error:
         raise ConfigurationError(
             f"the policy files can't be read: {error.strerror}",
@@ -196,9 +191,29 @@ def policy_files(folder: Path, also: Iterable[Path] = ()) -> tuple[PolicyFile, .
 
 
 def read_file(path: Path) -> PolicyFile:
-    """One file, up to the size that is allowed. Raises OSError."""
+    """One file, up to the size that is allowed, or what a pipe has. Raises OSError."""
     with path.open("rb") as file:
         return PolicyFile(path, file.read(LARGEST_FILE + 1))
+
+
+def _regular(path: Path) -> PolicyFile:
+    """One file of a folder. Raises OSError, and ConfigurationError for what is no regular file.
+
+    Nobody may ever write to a pipe; whoever reads it waits. Even to open a device may do something.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise ConfigurationError(
+            "this is no regular file, so no policy can be read from it",
+            where=str(path),
+            remedy="remove it, or give it a name that doesn't end in .yaml",
+        )
+    with open(path, "rb", opener=_without_waiting) as file:
+        return PolicyFile(path, file.read(LARGEST_FILE + 1))
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Opens it; what took the file's place since it was looked at isn't waited for either."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
 def _rules(documents: Iterable[PolicyDocument]) -> tuple[RulePlace, ...]:

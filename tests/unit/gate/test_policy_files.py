@@ -1,8 +1,9 @@
 """The folder of policies: read in the order of names, swapped whole or not at all."""
 
+import contextlib
 import os
 import shutil
-from collections.abc import Callable
+import socket
 from pathlib import Path
 
 import pytest
@@ -67,19 +68,44 @@ def test_a_file_that_cannot_be_read_leaves_the_policy_in_force(folder: Path) -> 
     assert source.current.denied.match(".env") is not None
 
 
+@pytest.mark.parametrize("kind", ["pipe", "socket", "folder", "device", "link to a pipe"])
+def test_what_is_no_regular_file_is_refused_by_name_and_not_waited_for(
+    folder: Path, kind: str
+) -> None:
+    source = PolicySource(folder)
+    before, odd = source.current, folder / "z.yaml"
+    with contextlib.ExitStack() as stack:
+        match kind:
+            case "pipe":
+                os.mkfifo(odd)
+            case "link to a pipe":
+                os.mkfifo(folder / "pipe")
+                odd.symlink_to("pipe")
+            case "socket":
+                listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+                stack.enter_context(contextlib.chdir(folder))  # a socket's path has few bytes
+                listener.bind(odd.name)
+            case "device":
+                odd.symlink_to("/dev/zero")
+            case _:
+                odd.mkdir()
+        for refused in (source.reload(), started(folder)):
+            assert refused is not None
+            assert refused.where == str(odd)
+            assert "no regular file" in refused.message
+    assert source.current is before
+    odd.unlink() if kind != "folder" else odd.rmdir()
+    assert source.reload() is None
+
+
+def started(folder: Path) -> ConfigurationError:
+    """Why no supervisor begins with these files."""
+    with pytest.raises(ConfigurationError) as refused:
+        PolicySource(folder)
+    return refused.value
+
+
 def test_files_that_say_too_little_are_refused(tmp_path: Path) -> None:
     (tmp_path / "site.yaml").write_text("version: 1\n")
     with pytest.raises(ConfigurationError):
         PolicySource(tmp_path)
-
-
-@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])
-def test_what_is_no_file_is_told_and_waits_for_nobody(
-    folder: Path, make: Callable[[Path], None]
-) -> None:
-    source = PolicySource(folder)
-    make(folder / "z.yaml")
-    error = source.reload()
-    assert error is not None
-    assert error.where == str(folder / "z.yaml")
-    assert "expected a file" in error.message
