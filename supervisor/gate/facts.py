@@ -22,6 +22,7 @@ from supervisor.gate.scan import (
     Walk,
     holds_protected,
     other_names,
+    own_names,
     reads_denied,
 )
 from supervisor.policy.call import Facts, Kind, PathFact, ToolCall, Use
@@ -63,7 +64,14 @@ async def fetch_facts(
 def _look(
     call: ToolCall, policy: CompiledPolicy, vault: str, most_entries: int, wants: Wants
 ) -> Facts:
-    look = _Look(vault, call, policy.may_not_be_named(call.level), policy.kept.names, most_entries)
+    look = _Look(
+        vault,
+        call,
+        policy.may_not_be_named(call.level),
+        policy.kept.names,
+        most_entries,
+        policy.own_folders,
+    )
     near = look.all_of(wants.paths)
     if not look.left_out or is_refused(call, near, policy, wants):
         return near
@@ -94,6 +102,7 @@ class _Look:
     denied: DenyList
     kept: DenyList
     most_entries: int
+    own_folders: tuple[str, ...]
     walks: bool = False
     left_out: bool = field(default=False, init=False)
     _linked: dict[Inode, None] = field(default_factory=dict, init=False)
@@ -102,6 +111,7 @@ class _Look:
     )
     _inodes: dict[str, Inode] = field(default_factory=dict, init=False)
     _vault_device: int | None = field(default=None, init=False)
+    _own: Mapping[Inode, tuple[str, ...]] | None = field(default=None, init=False)
 
     def all_of(self, wants: Iterable[Wanted]) -> Facts:
         try:
@@ -192,10 +202,12 @@ class _Look:
             return self._folder(want, trail, replace(fact, is_directory=True))
         if fact.kind is Kind.FILE:
             if status.st_nlink > 1:
-                fact = replace(fact, links=status.st_nlink)
+                inode = (status.st_dev, status.st_ino)
+                own = self._own_names().get(inode, ())
+                fact = replace(fact, links=status.st_nlink, names=(*fact.names, *own))
                 if trail.inside:
-                    self._linked[status.st_dev, status.st_ino] = None
-                    self._inodes[fact.resolved or ""] = (status.st_dev, status.st_ino)
+                    self._linked[inode] = None
+                    self._inodes[fact.resolved or ""] = inode
             return fact
         if want.use is not Use.WORD:
             fact = replace(fact, doubt="it isn't a regular file")
@@ -214,8 +226,18 @@ class _Look:
         if changes:
             rule = holds_protected(trail.target, self.vault, self.kept, scan, walk)
             return replace(fact, holds_protected=rule)
-        holds = reads_denied(trail.target, self.vault, self.denied, scan, walk)
+        own = self._own_names()
+        holds = reads_denied(trail.target, self.vault, self.denied, scan, walk, own)
         return replace(fact, holds_denied=holds)
+
+    def _own_names(self) -> Mapping[Inode, tuple[str, ...]]:
+        """Names of our own files that have others too: whatever is asked for may be one."""
+        if not self.walks:
+            self.left_out = True
+            return {}
+        if self._own is None:
+            self._own = own_names(self.own_folders)
+        return self._own
 
     def _mount(self, trail: Trail, device: int) -> str | None:
         """The mount point of what doesn't lie on the vault's file system."""

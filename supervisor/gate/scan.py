@@ -1,8 +1,11 @@
 """Bounded walks through folders: would a search read denied files; which other names has a file."""
 
+import contextlib
 import os
-from collections.abc import Iterator, Mapping
+import stat
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from wcmatch import glob as wcglob
 
@@ -59,10 +62,49 @@ def _entries(root: str, walk: Walk) -> Iterator[tuple[os.DirEntry[str], str]]:
             continue  # what we can't list, the agent's process can't either
 
 
-def reads_denied(root: str, vault: str, denied: DenyList, scan: Scan, walk: Walk) -> bool:
+def own_names(places: Iterable[str]) -> Mapping[Inode, tuple[str, ...]]:
+    """The names of the supervisor's own files, of those that have other names as well.
+
+    `places` are files, and folders: what it keeps for itself lies in one, or one below. Folders
+    further down are copies: of the vault, for its views.
+    """
+    found: dict[Inode, list[str]] = {}
+    for path in _own_files(places):
+        with contextlib.suppress(OSError):
+            status = os.lstat(path)
+            if status.st_nlink > 1 and stat.S_ISREG(status.st_mode):
+                found.setdefault((status.st_dev, status.st_ino), []).append(path)
+    return {inode: tuple(names) for inode, names in found.items()}
+
+
+def _own_files(places: Iterable[str]) -> Iterator[str]:
+    pending = [(place, True) for place in places]
+    while pending:
+        place, is_first = pending.pop()
+        try:
+            with os.scandir(place) as entries:
+                for entry in entries:
+                    if not entry.is_dir(follow_symlinks=False):
+                        yield entry.path
+                    elif is_first:
+                        pending.append((entry.path, False))
+        except NotADirectoryError:
+            yield place
+        except OSError:
+            continue
+
+
+def reads_denied(  # noqa: PLR0913, PLR0917  (what is looked for, and where)
+    root: str,
+    vault: str,
+    denied: DenyList,
+    scan: Scan,
+    walk: Walk,
+    own: Mapping[Inode, tuple[str, ...]] = MappingProxyType({}),
+) -> bool:
     """Whether a search of file contents below `root` would read a denied file.
 
-    True also where the folder is too large to tell.
+    True also where the folder is too large to tell. `own` are other names of our own files.
     """
     linked: set[Inode] = set()
     denied_folders: set[str] = set()
@@ -87,8 +129,9 @@ def reads_denied(root: str, vault: str, denied: DenyList, scan: Scan, walk: Walk
     if not linked:
         return False
     others = other_names(vault, linked, Walk(MOST_ENTRIES))
+    every = (*others.names.values(), *(own[inode] for inode in linked & own.keys()))
     return not others.complete or any(
-        denied.match(name) is not None for names in others.names.values() for name in names
+        denied.match(name) is not None for names in every for name in names
     )
 
 

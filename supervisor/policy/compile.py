@@ -56,12 +56,13 @@ def compile_policy(
             where=where,
             remedy="keep the shipped default.yaml in the folder of policies",
         )
+    own = (*secret_folders,), (*steering_folders,)
     built_in = {rule.id for rule in (*PROTECTED, *HIDDEN, *own_folders((), ()))}
     deny = merged("deny", [document.deny for document in documents], built_in=built_in)
     danger = merged("dangerous", [document.dangerous for document in documents])
     # What a later file says of a tool is asked before what an earlier one says.
     about_tools = merged("rules", [document.rules for document in documents], later_first=True)
-    own_secret, own_steering = own_folders(secret_folders, steering_folders)
+    own_secret, own_steering = own_folders(*own)
     rules = tuple(entry.rule for entry in deny)
     denied = (*rules, own_secret)
     kept = (*(rule for rule in PROTECTED if rule.id != GIT), own_secret, own_steering)
@@ -89,6 +90,7 @@ def compile_policy(
         examples=tuple(entry.examples for entry in deny),
         dangerous_examples=tuple(entry.examples for entry in danger),
         tool_examples=tuple(entry.examples for entry in about_tools),
+        own_folders=(*own[0], *own[1]),
     )
 
 

@@ -88,7 +88,8 @@ class CompiledPolicy:
     `dangerous` are denied acts, `tool_rules` what the admin says of tools, servers and domains:
     the first that fits counts. `commands` says what commands do, `defaults` what a session of a
     level may do that says nothing else; `cage_network` whether programs of a `vault` session share
-    the machine's network. `hash` is that of the merged content.
+    the machine's network. `own_folders` are the supervisor's own, secret ones and those that steer
+    it: a file there stays what it is under another name. `hash` is that of the merged content.
     """
 
     hash: str
@@ -109,6 +110,7 @@ class CompiledPolicy:
     examples: tuple[Examples, ...]
     dangerous_examples: tuple[Examples, ...]
     tool_examples: tuple[Examples, ...]
+    own_folders: tuple[str, ...]
     dangerous_acts: Mapping[Act, tuple[DangerRule, ...]] = field(init=False)
     """The rules of `dangerous` that aren't about places, by act: most effects fall under none."""
     dangerous_places: Mapping[Act, tuple[DangerRule, ...]] = field(init=False)
