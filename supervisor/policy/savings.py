@@ -20,6 +20,10 @@ MOST_PATTERNS: Final = 300
 MOST_SAVINGS: Final = 20
 MOST_TOGETHER: Final = 6
 """Grants that are proposed together, for calls that need several."""
+FEW: Final = 3
+"""Narrower grants that a broader one is measured by."""
+CLEARLY_MORE: Final = 2
+"""Times the prompts that those save, which a broader one must save to be worth what it opens."""
 
 Key = tuple[GrantKind, str, str]
 """A pattern that could be granted: kind, pattern, trust level."""
@@ -92,9 +96,8 @@ class _Table:
 def smallest_grants(records: Iterable[Recorded], policy: CompiledPolicy) -> tuple[Saving, ...]:
     """The grants that would have saved most prompts for each grant given, the best first.
 
-    Greedy, as the smallest set of all takes too long to find; of patterns that save as much the
-    narrower is taken. Calls that the policy doesn't ask about are left out, and so are those that
-    can't be granted.
+    Narrow before broad: see `_narrow`. Greedy, as the smallest set of all takes too long to find.
+    Calls that the policy doesn't ask about are left out, and so are those that can't be granted.
     """
     table = _Table()
     for ask, count in _asks(records):
@@ -133,7 +136,8 @@ def _chosen(
     reached: frozenset[int] = frozenset()
     savings: list[Saving] = []
     while left and len(savings) < MOST_SAVINGS:
-        bundles = {bundle for ask in left for bundle in _bundles(ask, left, reached, met, ranks)}
+        fit = _narrow(left, reached, met, ranks)
+        bundles = {bundle for ask in left for bundle in _bundles(ask, left, reached, fit, ranks)}
         best: tuple[float, int, int, tuple[Key, ...]] | None = None
         for bundle in bundles:
             saved = _saved(left, reached.union(*(met[key] for key in bundle)), given | {*bundle})
@@ -150,6 +154,59 @@ def _chosen(
         savings.append(Saving(grants, bundle[0][2], saved))
         left = [ask for ask in left if not _is_saved(ask, reached, given)]
     return tuple(savings)
+
+
+def _narrow(
+    left: Sequence[_Ask],
+    reached: frozenset[int],
+    met: Mapping[Key, frozenset[int]],
+    ranks: Mapping[Key, int],
+) -> dict[Key, frozenset[int]]:
+    """The patterns that are as narrow as they can be, with the needs that each meets.
+
+    One is left out where a narrower one meets as much, and where the best `FEW` narrower ones
+    together save so many prompts that it doesn't save `CLEARLY_MORE` times as many. Only a folder's
+    own files take the place of grants for single files in it as they are.
+    """
+    prompts: Counter[int] = Counter()
+    for ask in left:
+        for need in ask.needs - reached:
+            prompts[need] += ask.count
+    open_met = {key: needs & prompts.keys() for key, needs in met.items()}
+    found: dict[Key, frozenset[int]] = {}
+    for key, needs in open_met.items():
+        within = [
+            (other, meets)
+            for other, meets in open_met.items()
+            if meets
+            and meets <= needs
+            and (meets < needs or (ranks[other], other) < (ranks[key], key))
+        ]
+        if any(meets == needs for _, meets in within):
+            continue
+        if _is_of_one_folder(key) or _saves_clearly_more(needs, [m for _, m in within], prompts):
+            found[key] = met[key]
+    # Of very many patterns the narrowest for a need may be among those that aren't tried.
+    unmet = prompts.keys() - frozenset[int]().union(*found.values())
+    return {**found, **{key: met[key] for key, needs in open_met.items() if needs & unmet}}
+
+
+def _is_of_one_folder(key: Key) -> bool:
+    kind, pattern, _level = key
+    return kind in (GrantKind.READ, GrantKind.WRITE) and "**" not in pattern
+
+
+def _saves_clearly_more(
+    needs: frozenset[int], within: Sequence[frozenset[int]], prompts: Counter[int]
+) -> bool:
+    few: frozenset[int] = frozenset()
+    for _ in range(FEW):
+        few |= max(within, key=lambda each: _sum(each - few, prompts), default=frozenset())
+    return _sum(needs, prompts) >= CLEARLY_MORE * _sum(few, prompts)
+
+
+def _sum(needs: Iterable[int], prompts: Counter[int]) -> int:
+    return sum(prompts[need] for need in needs)
 
 
 def _bundles(

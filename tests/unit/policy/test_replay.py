@@ -1,5 +1,6 @@
 """Recorded decisions under another policy: what flips, which grants would have saved prompts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -120,6 +121,55 @@ async def test_the_grants_that_save_most_come_first_and_are_no_broader_than_need
     await log.add("WebFetch", url="https://example.org", prompt="x", level=TrustLevel.VAULT)
     savings = smallest_grants(log.records, POLICY)
     assert savings[0] == Saving(((GrantKind.READ, "notes/*"),), "vault", 7)
+
+
+async def proposed(tmp_path: Path, names: Sequence[str], tool: str = "Read") -> dict[str, int]:
+    """The patterns that are proposed where each of these files was asked about once."""
+    log = Log(POLICY, make_vault(tmp_path))
+    for name in names:
+        await log.add(tool, file_path=name, times=1, level=TrustLevel.VAULT)
+    return {
+        pattern: saving.prompts
+        for saving in smallest_grants(log.records, POLICY)
+        for _kind, pattern in saving.grants
+    }
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (("notes/a.md", "notes/b.md", "docs/guide.md"), {"notes/*": 2, "docs/guide.md": 1}),
+        (("notes/a.md",), {"notes/a.md": 1}),
+        (("notes/a.md", "notes/a.md"), {"notes/a.md": 2}),
+        (("notes/a.md", "notes/b.md"), {"notes/*": 2}),
+        (("a.md", "b.md", "notes/a.md"), {"*": 2, "notes/a.md": 1}),
+        (("p/x/a.md", "p/y/a.md"), {"p/x/a.md": 1, "p/y/a.md": 1}),
+        (("p/x/a.md", "p/x/b.md", "p/y/a.md", "p/y/b.md"), {"p/x/*": 2, "p/y/*": 2}),
+        (
+            ("notes/a.md", "notes/b.md", "docs/a.md", "docs/b.md", "src/a.py", "a.md"),
+            {"notes/*": 2, "docs/*": 2, "src/a.py": 1, "a.md": 1},
+        ),
+        (tuple(f"p/{n}/a.md" for n in range(6)), {"p/**/*": 6}),
+        ((*(f"p/{n}/a.md" for n in range(6)), "q/a.md"), {"p/**/*": 6, "q/a.md": 1}),
+        (tuple(f"{n}/{m}.md" for n in range(9) for m in range(2)), {"**/*": 18}),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("tool", ["Read", "Write"])
+async def test_a_broader_grant_is_proposed_only_where_it_saves_clearly_more(
+    tmp_path: Path, names: Sequence[str], expected: dict[str, int], tool: str
+) -> None:
+    assert await proposed(tmp_path, names, tool) == expected
+
+
+async def test_so_it_is_with_the_words_of_commands(tmp_path: Path) -> None:
+    log = Log(POLICY, make_vault(tmp_path))
+    for command in ("git log -3", "git log -5", "git diff notes"):
+        await log.add("Bash", command=command)
+    patterns = {
+        pattern for each in smallest_grants(log.records, POLICY) for _, pattern in each.grants
+    }
+    assert "git" not in patterns
 
 
 async def test_calls_that_need_several_grants_are_saved_by_them_together(tmp_path: Path) -> None:
