@@ -55,7 +55,7 @@ COOKIE: Final = "trustfloor_login"
 _MOST_COOKIES: Final = 4
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 
-_SECURITY_HEADERS: Final = (
+SECURITY_HEADERS: Final = (
     (b"cache-control", b"no-store"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"cross-origin-resource-policy", b"same-origin"),
@@ -246,9 +246,9 @@ def _is_from_elsewhere(scope: Scope, page_digest: str) -> bool:
 def _with_security_headers(send: Send) -> Send:
     async def guarded(message: Message) -> None:
         if message["type"] == "http.response.start":
-            ours = {name for name, _ in _SECURITY_HEADERS}
+            ours = {name for name, _ in SECURITY_HEADERS}
             rest = [pair for pair in message.get("headers", ()) if pair[0].lower() not in ours]
-            message = {**message, "headers": [*rest, *_SECURITY_HEADERS]}
+            message = {**message, "headers": [*rest, *SECURITY_HEADERS]}
         await send(message)
 
     return guarded

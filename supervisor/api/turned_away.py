@@ -15,6 +15,9 @@ _log = logging.getLogger(__name__)
 _LONGEST_LOGGED: Final = 200
 """Characters of a path, which a stranger may have made up."""
 
+MALFORMED_REQUEST: Final = Problem(
+    400, "malformed_request", "Malformed request", "What was sent can't be read as HTTP/1.1."
+)
 BAD_TARGET: Final = Problem(
     400, "bad_target", "Bad request target", "The request line must name a path only."
 )
@@ -50,6 +53,7 @@ ELSEWHERE: Final = Problem(
     remedy="pages send the `csrfToken` that they were told at login; programs have tokens",
 )
 REFUSALS: Final = (
+    MALFORMED_REQUEST,
     BAD_TARGET,
     BAD_HOST,
     FOREIGN_HOST,

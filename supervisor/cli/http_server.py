@@ -13,6 +13,7 @@ import uvicorn
 from supervisor.api.main import Api
 from supervisor.api.parts import Parts
 from supervisor.api.stalled import let_go_of_stalled
+from supervisor.api.unreadable import ProblemsProtocol
 from supervisor.errors import TrustfloorError
 from supervisor.gateway.unix_socket import bound_socket
 from supervisor.observability.logs import fields
@@ -113,7 +114,7 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 api,
-                http="h11",
+                http=ProblemsProtocol,
                 ws="none",
                 lifespan="off",
                 access_log=False,

@@ -9,6 +9,7 @@ import pytest
 
 from supervisor.errors import StorageBusy
 from tests.worlds.api import ApiWorld, api_world
+from tests.worlds.http import speak
 
 MEMBERS = {"type", "title", "status", "detail", "instance", "code"}
 
@@ -124,3 +125,30 @@ async def test_what_nobody_foresaw_has_an_incident_id_and_no_insides(
             assert "ZeroDivisionError" not in answer.text
             assert str(said["incident"]) in caplog.text
         assert "insides of the machine" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("sent", "code"),
+    [
+        ("GET /api/health HTTP/1.1\r\n\r\n", "bad_host"),
+        ("GET /api/health HTTP/1.0\r\n\r\n", "bad_host"),
+        ("GET /api/health HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", "bad_host"),
+        ("GET /api/health HTTP/1.1\r\nHost: a b\r\n\r\n", "bad_host"),
+        ("nonsense\r\n\r\n", "malformed_request"),
+        ("GET /api/\x7f HTTP/1.1\r\nHost: localhost\r\n\r\n", "malformed_request"),
+        ("GET /api/health HTTP/1.1\r\nHost : localhost\r\n\r\n", "malformed_request"),
+        ("GET /api/health HTTP/1.1\r\nHost: localhost\r\nA: \0\r\n\r\n", "malformed_request"),
+        (
+            "POST /api/chat HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n",
+            "malformed_request",
+        ),
+    ],
+    ids=lambda value: ascii(value)[:60],
+)
+async def test_what_the_http_server_itself_refuses_is_a_problem_too(
+    world: ApiWorld, sent: str, code: str
+) -> None:
+    answer = await speak(world.at.port, sent.encode())
+    lines = (line.partition(": ") for line in answer.head.decode().strip().split("\r\n")[1:])
+    headers = {name: value for name, _, value in lines}
+    problem(httpx.Response(answer.status, headers=headers, content=answer.body), 400, code)

@@ -11,6 +11,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from supervisor.api.stalled import let_go_of_stalled
+from supervisor.api.unreadable import ProblemsProtocol
 from tests.worlds.waiting import A_WHILE
 from trustfloor.finding import no_trust
 
@@ -43,7 +44,7 @@ async def listening(app: ASGIApp, stalled_seconds: float | None = None) -> Async
         listener.bind(("127.0.0.1", 0))
         config = uvicorn.Config(
             app,
-            http="h11",
+            http=ProblemsProtocol,
             ws="none",
             lifespan="off",
             access_log=False,
