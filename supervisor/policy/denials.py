@@ -3,7 +3,7 @@
 import posixpath
 
 from supervisor.policy.bash.effect import Act, Effect
-from supervisor.policy.bash.use import IN_DOUBT
+from supervisor.policy.bash.use import IN_DOUBT, PUT
 from supervisor.policy.call import Deny, Kind, Use
 from supervisor.policy.dangerous import DangerRule
 from supervisor.policy.deny_list import DenyRule
@@ -232,8 +232,9 @@ def _repository_named(judged: Judged) -> str | None:
             return fact.named
     for target in judged.targets:
         effect = target.effect
-        puts = effect.act is Act.WRITE and not effect.elsewhere and effect.reason != IN_DOUBT
-        if puts and any(_is_git(name) for name in target.names):
+        puts = effect.act is Act.WRITE and not effect.elsewhere
+        sure = effect.reason not in {IN_DOUBT, PUT}
+        if puts and sure and any(_is_git(name) for name in target.names):
             return target.shown
     return None
 

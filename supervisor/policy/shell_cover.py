@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from supervisor.policy.bash.effect import Act, Analysis, Effect
-from supervisor.policy.bash.use import IN_DOUBT
+from supervisor.policy.bash.use import IN_DOUBT, PUT
 from supervisor.policy.bash.value import HOLE
 from supervisor.policy.call import PathFact
 from supervisor.policy.coverage import Coverage
@@ -48,7 +48,10 @@ def not_covered(
         if what != RUNS_ANOTHER or not (trusted or coverage.any_command):
             missing[_beyond(effect, what, implied)] = None
     for target in judged.targets:
-        if not (target.effect.elsewhere or (trusted and _is_plainly_inside(target))):
+        effect = target.effect
+        if effect.elsewhere or effect.reason == PUT:
+            continue
+        if not (trusted and _is_plainly_inside(target)):
             for reason, sure in _of_target(target, coverage, judged.denied, trusted=trusted):
                 (missing if sure else unsure)[reason] = None
     return tuple(missing)[:MOST_REASONS], tuple(unsure)[:MOST_REASONS]

@@ -18,6 +18,7 @@ _PATHSPEC: Final = Role("pathspec")
 _DOUBT: Final = Role("doubt")
 _EITHER: Final = Role("either")
 _FILL: Final = Role("fill")
+_REPORT: Final = Role("report")
 _TEXT: Final = Role("text")
 _STARTS: Final = frozenset({"command", "line", "argument"})
 _BEHIND: Final = frozenset({"-c", "--command", "--"})
@@ -45,10 +46,17 @@ def apply(use: Use) -> None:
         _operands(use, operands, turn)
     for each in does:
         _natural(use, each, operands)
-    if parsed.doubts or parsed.puts:
+    if parsed.doubts or parsed.puts or parsed.reports:
         _doubtful(use, operands)
     if parsed.loose and command.runs:
         use.unknown("a word that can't be told may be an option that writes or runs something")
+
+
+def natural(use: Use) -> None:
+    """What a command does by its nature, and nothing that its words name."""
+    operands, _, does, _ = _chosen(use.command, use.parsed.tags)
+    for each in does:
+        _natural(use, each, operands)
 
 
 _NO_TURN: Final[Mapping[str, Role]] = {}
@@ -63,6 +71,8 @@ def _doubtful(use: Use, operands: Operands) -> None:
             play(use, role, value)
         for value in use.parsed.puts:
             play(use, _FILL, value)
+        for value in use.parsed.reports:
+            play(use, _REPORT, value)
 
 
 def _options(use: Use, turn: Mapping[str, Role]) -> None:

@@ -1,5 +1,6 @@
 """Archives: what is put in and from where, what comes out and to where."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from supervisor.policy.bash import network
@@ -33,12 +34,22 @@ def tar(use: Use) -> None:
             for place in folders[:-1]:
                 play_as(use, "tree", join(join(start, place), each))
     elif "list" not in use.tags and _has_mode(use.parsed):
-        for each in use.parsed.operands:
-            use.emit(Act.WRITE, "is unpacked", each, recursive=True)
+        _taken_out(use, [join(start, place) for place in folders[:-1]])
         if not use.parsed.operands:
             use.implied = not folders
             use.emit(Act.WRITE, "files are unpacked into it", known("."), recursive=True)
             use.implied = False
+
+
+def _taken_out(use: Use, places: Sequence[Value]) -> None:
+    """The members that are named: written below the last `-C`, or each below its own, or shown."""
+    for each in use.parsed.operands:
+        if "prints" in use.tags:
+            play_as(use, "read", each)
+            continue
+        use.emit(Act.WRITE, "is unpacked", each, recursive=True)
+        for place in places:
+            play_as(use, "fill", join(place, each))
 
 
 def _has_mode(parsed: Parsed) -> bool:
@@ -78,21 +89,31 @@ def letters(use: Use) -> None:
         return
     if verb[0] in _OUT:
         play_as(use, "read", words[0])
-        folders = [each for each in words[1:] if (each.only or "").endswith("/")]
-        if "into" not in use.tags:
-            place = folders[-1] if folders and use.base in {"rar", "unrar"} else known(".")
-            use.implied = not folders
-            use.emit(Act.WRITE, "files are unpacked into it", place, recursive=True)
-            use.implied = False
-        for each in words[1:]:
-            if use.base == "jar":
-                use.emit(Act.WRITE, "is unpacked", each)
+        _letters_out(use, words[1:])
     elif verb[0] in _IN:
         play_as(use, "edit", words[0])
         for each in (*words[1:], *members):
             play_as(use, "tree", each)
     else:
-        play_as(use, "read", words[0])
+        for each in words if verb[0] == "p" else words[:1]:
+            play_as(use, "read", each)
+
+
+def _letters_out(use: Use, named: Sequence[Value]) -> None:
+    """What is unpacked: all, or the members that are named, below a folder or here."""
+    folders = [each for each in named if (each.only or "").endswith("/")]
+    if "into" not in use.tags:
+        place = folders[-1] if folders and use.base in {"rar", "unrar"} else known(".")
+        use.implied = not folders
+        use.emit(Act.WRITE, "files are unpacked into it", place, recursive=True)
+        use.implied = False
+    places = [*option_values(use, "into"), *folders] or [known(".")]
+    for each in named:
+        if use.base == "jar":
+            use.emit(Act.WRITE, "is unpacked", each)
+            continue
+        for place in places:
+            play_as(use, "fill", join(place, each))
 
 
 def _words(use: Use) -> tuple[list[Value], list[Value]]:

@@ -27,6 +27,18 @@ _SQL_WRITES: Final = re.compile(
     r"\b(?:into\s+(?:outfile|dumpfile)|to)\s+'([^']*)'|\bwritefile\s*\(\s*'([^']*)'",
     re.IGNORECASE,
 )
+_SQL_PUTS: Final = re.compile(
+    r"\b(?:export\s+database|copy\s.+\bto)"
+    r"\s+(?:'([^']+)'|\"([^\"]+)\")",
+    re.IGNORECASE,
+)
+"""A file or folder that is made, or a database that is opened to be written, by its name."""
+_SQL_REACHES: Final = re.compile(
+    r"\b(?:(?:from|join|to|attach|into)\s+|(?:read|scan|load)\w*\s*\(\s*\[?\s*)"
+    r"'((?:https?|s3|gc?s|r2|az|hf|ftp)://[^']+)'",
+    re.IGNORECASE,
+)
+"""An address as a table, as DuckDB takes it."""
 _SQL_RUNS: Final = re.compile(
     r"\b(?:from|to)\s+program\s+'([^']*)'|\bedit\s*\([^,]*,\s*'([^']*)'", re.IGNORECASE
 )
@@ -40,8 +52,12 @@ def sql(use: Use, code: str) -> None:
         use.emit(Act.READ, "is read by SQL", known(found[1]))
     for found in _SQL_FROM.finditer(code):
         use.emit(Act.READ, IN_DOUBT, known(found[1]))
+    for found in _SQL_REACHES.finditer(code):
+        use.send(known(found[1]), "may reach an address")
     for found in _SQL_WRITES.finditer(code):
         use.emit(Act.WRITE, "is written by SQL", known(found[1] or found[2] or ""))
+    for found in _SQL_PUTS.finditer(code):
+        use.emit(Act.WRITE, IN_DOUBT, known(found[1] or found[2]), recursive=True)
     for found in _SQL_RUNS.finditer(code):
         use.script(known(found[1] or found[2] or ""))
     if re.search(
@@ -63,7 +79,11 @@ def psql(use: Use, code: str) -> None:
         word = rest.split()[0].strip("'") if rest else ""
         if kind in {"i", "ir", "include"} and word:
             takes_orders(use, word)
-        elif kind in {"o", "out", "w", "write", "g", "gx"} and word:
+        elif kind == "lo_import" and word:
+            use.emit(Act.READ, "is read", known(word))
+        elif kind == "lo_export" and word:
+            use.emit(Act.WRITE, "is written", known(rest.split()[-1].strip("'")))
+        elif kind in {"o", "out", "s", "w", "write", "g", "gx"} and word:
             _put(use, rest)
         elif kind == "copy":
             copied = re.search(r"\b(from|to)\s+(program\s+)?'?([^\s']+)'?", rest, re.IGNORECASE)
@@ -98,6 +118,8 @@ def _put(use: Use, target: str) -> None:
         use.emit(Act.WRITE, "is written", known(target.split(maxsplit=1)[0].strip("'\"")))
 
 
+_DOTS_PUT: Final = frozenset({"output", "once", "save", "backup", "log", "clone", "excel", "trace"})
+_EXTRACTS: Final = re.compile(r"(?:^|\s)(?:-\w*x|x\w*\b|--extract)")
 _DOTTED: Final = re.compile(r"^\s*\.(\w+)\s*(.*)$", re.MULTILINE)
 
 
@@ -129,17 +151,25 @@ def sqlite(use: Use, code: str) -> None:
             else:
                 takes_orders(use, words[0])
         elif kind in {"import", "restore", "load", "open", "ar", "archive"} and words:
-            name = words[-1] if kind == "restore" else words[0]
-            if name.startswith("|"):
-                use.script(known(rest.partition("|")[2].strip("'\"")))
-            else:
-                use.emit(Act.READ, "is read", known(name))
-            if kind == "load":
-                use.unknown("loads code into a database shell")
-        elif kind in {"output", "once", "save", "backup", "log", "clone", "excel"} and words:
+            _takes(use, kind, rest, words)
+        elif kind in _DOTS_PUT and words:
             _put(use, rest if rest.startswith("|") else words[-1])
         if kind in {"restore", "import"}:
             use.emit(Act.LOSE, "changes what a database holds")
+
+
+def _takes(use: Use, kind: str, rest: str, words: list[str]) -> None:
+    """A dot-command that reads a file; `.archive -x` writes the members that it names."""
+    name = words[-1] if kind == "restore" else words[0]
+    if name.startswith("|"):
+        use.script(known(rest.partition("|")[2].strip("'\"")))
+    else:
+        use.emit(Act.READ, "is read", known(name))
+    if kind in {"ar", "archive"} and _EXTRACTS.search(rest):
+        for each in words:
+            use.emit(Act.WRITE, IN_DOUBT, known(each))
+    if kind == "load":
+        use.unknown("loads code into a database shell")
 
 
 def mongo(use: Use, code: str) -> None:

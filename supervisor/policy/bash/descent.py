@@ -17,6 +17,7 @@ def descend(use: Use, command: Command, argv: Sequence[Value], at: int = 1) -> N
     tags: set[str] = set()
     doubts: list[Value] = []
     puts: list[Value] = []
+    reports: list[Value] = []
     loose = False
     other: Command | None = None
     while True:
@@ -24,6 +25,7 @@ def descend(use: Use, command: Command, argv: Sequence[Value], at: int = 1) -> N
         values.extend(parsed.values)
         doubts.extend(parsed.doubts)
         puts.extend(parsed.puts)
+        reports.extend(parsed.reports)
         tags |= parsed.tags
         if not command.commands or not parsed.operands or "help" in tags:
             break
@@ -44,7 +46,14 @@ def descend(use: Use, command: Command, argv: Sequence[Value], at: int = 1) -> N
         command = child
     use.command, use.at = command, at
     use.parsed = Parsed(
-        values, parsed.operands, tags, parsed.before, parsed.loose or loose, doubts, puts
+        values,
+        parsed.operands,
+        tags,
+        parsed.before,
+        parsed.loose or loose,
+        doubts,
+        puts,
+        reports,
     )
     if loose:
         use.unknown("which of its subcommands runs can't be told before it runs")

@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from supervisor.policy.bash import network
 from supervisor.policy.bash.databases import takes_orders
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.use import Use
@@ -64,7 +65,9 @@ def _vim_files(use: Use, line: str) -> None:
 
 
 def _ex_file(use: Use, kind: str, name: str) -> None:
-    if kind[:1] in {"w", "x"} or kind.startswith("sav"):
+    if network.is_afar(known(name)):
+        network.host(use, known(name))
+    elif kind[:1] in {"w", "x"} or kind.startswith("sav"):
         if name not in {"/dev/stdout", "/dev/null", "/dev/tty"}:
             use.emit(Act.WRITE, "is written by an editor", known(name))
     elif kind.startswith("so"):
@@ -111,6 +114,11 @@ def gdb(use: Use, code: str) -> None:
     if found:
         use.script(known(found[1]))
         return
+    remote = re.match(
+        r"\s*(?:target\s+(?:extended-)?remote|gdb-remote|platform\s+connect)\s+(\S+)", code
+    )
+    if remote and "/" not in remote[1].partition("://")[2]:
+        use.send(known(remote[1]))
     python = _PYTHON.match(code)
     if python:
         from supervisor.policy.bash.code import run_code  # noqa: PLC0415 - code knows us

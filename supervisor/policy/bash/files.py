@@ -8,13 +8,12 @@ from supervisor.policy.bash import network
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.places import Found, below, last_names, surely_folder
 from supervisor.policy.bash.use import IN_DOUBT, NO_FILES, Use, substituted
-from supervisor.policy.bash.value import Text, Value
+from supervisor.policy.bash.value import Value
 
 _MOST_SOURCES: Final = 64
 _STREAM: Final = re.compile(r"/(?:dev|proc/self)/fd/[^/.]+")
-_ADDRESS: Final = re.compile(r"(?:https?|ftps?|sftp|s3|gs)://", re.IGNORECASE)
+_ADDRESS: Final = re.compile(r"(?:https?|ftps?|sftp|s3|gs|rtmps?|rtsp|tcp|udp)://", re.IGNORECASE)
 _TEMPORARY: Final = re.compile(r"/(?:var/)?tmp(?:/|\Z)")
-_PACKED: Final = re.compile(r"\.(?:gz|t?gz|xz|bz2?|zst|lzma|lz4?|lzo|Z|br)\Z")
 _OPENED: Final = re.compile(r"/(?:dev|proc/self)/fd/(?:[3-9]|[1-9][0-9]+)")
 _OCTAL_WITH_ID: Final = re.compile(r"=?0*[2-7][0-7]{3}")
 _LETTERS_WITH_ID: Final = re.compile(r"[ugoa]*[+=][rwxXt]*s")
@@ -60,18 +59,12 @@ def write(use: Use, value: Value) -> None:
 
 
 def edit(use: Use, value: Value) -> None:
-    """A file that is read and written in place."""
+    """A file that is read and written in place; an editor may open one on another machine."""
+    if network.is_afar(value):
+        network.host(use, value)
+        return
     read(use, value)
     write(use, value)
-
-
-def packed(use: Use, value: Value) -> None:
-    """A file that is packed or unpacked in place: `a.gz` becomes `a`, or the other way round."""
-    edit(use, value)
-    for each in value.texts:
-        plain = _PACKED.sub("", each.text)
-        if plain != each.text:
-            use.emit(Act.WRITE, IN_DOUBT, Value((Text(plain),)))
 
 
 def temporary(use: Use, value: Value) -> None:

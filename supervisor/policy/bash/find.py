@@ -18,8 +18,8 @@ _MOST_PATHS: Final = 24
 def find(use: Use) -> None:
     """`find [START…] [EXPRESSION]`."""
     found = search(use.argv)
-    for _, value in found.reads:
-        play_as(use, "list", value)
+    for test, value in found.reads:
+        play_as(use, "read" if test == "-files0-from" else "list", value)
     for value in found.writes:
         play_as(use, "write", value)
     if found.doubtful:

@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
-from supervisor.policy.bash.apply import apply
+from supervisor.policy.bash.apply import apply, natural
 from supervisor.policy.bash.carried import likely
 from supervisor.policy.bash.code import run_code
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.invocation import Stdin
 from supervisor.policy.bash.makefile import makefile
+from supervisor.policy.bash.options import cut
 from supervisor.policy.bash.other_shells import as_bash
 from supervisor.policy.bash.places import join
 from supervisor.policy.bash.roles import option_values, play_as
@@ -20,6 +22,8 @@ from supervisor.policy.bash.value import HOLE, Value, known
 _INPUTS: Final = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 _OTHER_SHELLS: Final = frozenset({"fish", "csh", "tcsh", "nu", "xonsh", "elvish"})
 _UNPACKS: Final = frozenset({"-e", "--extract"})
+_PUT_BY: Final = re.compile(r"(?:-[oC]|--(?:outfile|output|coverdir|data-file|file))(?==|\Z)")
+_NO_FILE: Final = re.compile(r"-|\d+\Z")
 _VERBS: Final = frozenset({"r", "e", "c", "run", "eval", "compile", "script"})
 """Subcommands of `nim` and its kin, behind which a file stands."""
 _CARETS: Final = re.compile(r"(^|[;|\n({]\s*)\^")
@@ -98,6 +102,8 @@ def interpreter(use: Use) -> None:  # noqa: C901, PLR0912 - one case a place of 
     if "help" in use.tags:
         return
     if "code" in use.tags or "module" in use.tags:
+        if _un(use):
+            return
         apply(use)
         if "module" in use.tags:
             _module(use)
@@ -117,8 +123,11 @@ def interpreter(use: Use) -> None:  # noqa: C901, PLR0912 - one case a place of 
     for option, value in use.parsed.values:
         if option.role is not None and option.role.kind not in {"text", "code"}:
             play_as(use, option.role.kind, value)
+    natural(use)
     for word in (*words[1:], *use.parsed.doubts):
         play_as(use, "doubt", word)
+    for word in (*use.parsed.puts, *use.parsed.reports):
+        play_as(use, "report", word)
     stdin = stdin or use.invocation.stdin
     if stdin is None:
         return
@@ -128,6 +137,17 @@ def interpreter(use: Use) -> None:  # noqa: C901, PLR0912 - one case a place of 
         use.unknown(_fed(stdin.sources))
     if any(each.text.strip(HOLE) for each in stdin.text.texts):
         run_code(use, language, stdin.text)
+
+
+def _un(use: Use) -> bool:
+    """`ruby -run -e NAME -- WORDS`: small tools (`cp`, `rm`, `httpd`) of the library `un`."""
+    values = use.parsed.values
+    if use.base not in {"ruby", "jruby"} or all(value.only != "un" for _, value in values):
+        return False
+    for option, value in values:
+        if option.role is not None and option.role.kind == "code":
+            use.start([value, *use.parsed.operands])
+    return True
 
 
 def _module(use: Use) -> None:
@@ -141,11 +161,11 @@ def _module(use: Use) -> None:
             if kind == "host":
                 use.send(None, "serves files to the network")
             elif kind == "program":
-                _as_program(use, [value, *use.parsed.operands])
+                _as_program(use, [value, *_words_behind(use, value)])
             elif kind == "command":
-                _as_program(use, [use.argv[0], *_behind_options(use.parsed.operands)])
-            elif kind == "input":
-                _from_words_or_input(use)
+                _run_by(use, value)
+            elif kind in {"convert", "input"}:
+                (_converted if kind == "convert" else _from_words_or_input)(use)
             else:
                 for word in use.parsed.operands:
                     play_as(use, kind, word)
@@ -156,6 +176,40 @@ def _module(use: Use) -> None:
 def _behind_options(words: Sequence[Value]) -> Sequence[Value]:
     """`run --source=src FILE` of a module that runs another: its own verb doesn't count."""
     return words[1:] if words and words[0].only in _VERBS else words
+
+
+def _run_by(use: Use, module: Value) -> None:
+    """A profiler, tracer or debugger that runs a file, and keeps what it finds in another."""
+    places = _put_by(_words_behind(use, module))
+    words = [each for each in use.parsed.operands if each not in places]
+    _as_program(use, [use.argv[0], *_behind_options(words)])
+    for place in places:
+        play_as(use, "report", place)
+
+
+def _words_behind(use: Use, module: Value) -> Sequence[Value]:
+    """All words behind the module's name, its options too."""
+    at = next((at for at, word in enumerate(use.argv) if word is module), None)
+    return use.parsed.operands if at is None else use.argv[at + 1 :]
+
+
+def _put_by(words: Sequence[Value]) -> list[Value]:
+    """What a profiler or tracer is told to write: `-o FILE`, `-C DIR`, `--outfile=FILE`."""
+    found = [
+        cut(word, word.texts[0].text.index("=") + 1)
+        for word in words
+        if _PUT_BY.match(word.texts[0].text) and "=" in word.texts[0].text
+    ]
+    return found + [value for word, value in pairwise(words) if _PUT_BY.fullmatch(word.only or "")]
+
+
+def _converted(use: Use) -> None:
+    """`[OPTIONS] IN [OUT]`: with two files, the last one is written."""
+    words = [each for each in use.parsed.operands if not _NO_FILE.match(each.texts[0].text)]
+    for word in words:
+        play_as(use, "read", word)
+    if len(words) > 1:
+        play_as(use, "report", words[-1])
 
 
 def _from_words_or_input(use: Use) -> None:

@@ -11,6 +11,9 @@ _REMOTE: Final = re.compile(r"(?:[^/:\s]+@)?(?:\[[0-9A-Fa-f:]+\]|[^/:\s]+):(?!//
 """`[user@]host:` of scp, rsync and git; a path with a `/` before the colon is here."""
 _ROUTED: Final = re.compile(r"\[[^\]]*\]|(?<![^:,])(?!\d{1,5}(?:[:,]|\Z))[^:,+*\[\]]+")
 """The names and addresses of a route: what isn't a port."""
+_AFAR: Final = re.compile(
+    r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:/{1,2}[^/]|/(?:ssh|sshx|scp|scpx|sftp|ftp|rsync|plink|smb|dav):[^/]"
+)
 _DRIVE: Final = re.compile(r"[A-Za-z]:\\")
 
 
@@ -94,6 +97,11 @@ def is_remote(value: Value) -> bool:
     """Whether the word names another machine (`host:path`, `rsync://…`)."""
     text = value.texts[0].text
     return "://" in text or bool(_REMOTE.match(text) and not _DRIVE.match(text))
+
+
+def is_afar(value: Value) -> bool:
+    """Whether it is a file that an editor opens elsewhere (`scp://host/file`, `/ssh:host:file`)."""
+    return any(_AFAR.match(each.text) for each in value.texts)
 
 
 def sent_to(use: Use, value: Value) -> None:

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -18,8 +18,23 @@ _READS: Final = re.compile(
     r"|values|vars|body|env\b|from"
 )
 """Names of options whose value is likely to be a file that is read."""
-_PUTS: Final = re.compile(r"out|dest|prefix|root|install|save|export|write|into|report|junit")
+_PUTS: Final = re.compile(r"out|dest|prefix|root|install|save|export|write|into")
 """Names of options whose value is likely to be a place that is written."""
+_REPORTS: Final = re.compile(
+    r"out|junit|logfile|basetemp|keylog|result-json$|(?:diagnostics|report|trace|history|reporter-options?)$"
+    r"|(?:artifact|base|build|cach|cov|data|diag|dist|dump|hist|log|meta|prof|record|report|result"
+    r"|snapshot|state|store|target|temp|tmp|trace|work)[\w.-]*"
+    r"(?:destination|dir|directory|file|folder|location|name|path)$",
+    re.IGNORECASE,
+)
+"""Names of options whose value may be where a report, a cache or a log is put."""
+_REPORTS_BEHIND_EQUALS: Final = re.compile(
+    rf"{_PUTS.pattern}|{_REPORTS.pattern}|archive|cache|coverage|csv|dependency|diag|dir|dump|emit|graph|html|json|log|map|meta"
+    r"|pdf|prof|record|repo|report|result|screenshot|snapshot|stor|tab$|temp|tmp|trace|warnings|xml",
+    re.IGNORECASE,
+)
+"""The same where the value is sure to be one: a word behind a switch isn't taken for a place."""
+_PUT_ROLES: Final = frozenset({"write", "into", "fill"})
 _IN_PATHS: Final = frozenset("./~@")
 
 
@@ -29,7 +44,7 @@ class Parsed:
 
     `before` counts the operands in front of `--`, None without it; `loose` says that a word of
     unknown beginning may turn out to be an option; `doubts` are values of options that aren't
-    known, `puts` those of them that by their name are written.
+    known, `puts` those of them that by their name are written, `reports` those that may be.
     """
 
     values: list[tuple[Option, Value]] = field(default_factory=list)
@@ -39,6 +54,7 @@ class Parsed:
     loose: bool = False
     doubts: list[Value] = field(default_factory=list)
     puts: list[Value] = field(default_factory=list)
+    reports: list[Value] = field(default_factory=list)
 
 
 def cut(word: Value, count: int) -> Value:
@@ -127,6 +143,8 @@ def _option(command: Command, argv: Sequence[Value], at: int, parsed: Parsed, st
             _take(option, cut(word, len(name) + 1), parsed)
             return at
         if option is None:
+            if style == "single" and not equals:
+                _glued(command.options, word, parsed)
             _guess(name, cut(word, len(name) + 1) if equals else None, argv, at, parsed)
             return at
     if option is not None:
@@ -134,30 +152,52 @@ def _option(command: Command, argv: Sequence[Value], at: int, parsed: Parsed, st
             parsed.tags.update(option.tags)
             return at
         return _next(option, argv, at, parsed)
-    if equals and text[:2] != "--" and name[:2] not in command.options:
-        parsed.doubts.append(cut(word, len(name) + 1))
-    elif text[:2] not in command.options and not _IN_PATHS.isdisjoint(text[2:]):
-        parsed.doubts.append(cut(word, 2))
+    if text[:2] not in command.options:
+        _short_untold(word, name if equals else "", parsed)
     return _bundle(command, argv, at, parsed)
+
+
+def _short_untold(word: Value, name: str, parsed: Parsed) -> None:
+    """`-sNAME=VALUE`, `-xVALUE`: an option that isn't known, with a value that may be a path."""
+    if name:
+        value = cut(word, len(name) + 1)
+        parsed.doubts.append(value)
+        if _REPORTS_BEHIND_EQUALS.search(name):
+            parsed.reports.append(value)
+    elif not _IN_PATHS.isdisjoint(word.texts[0].text[2:]):
+        parsed.doubts.append(cut(word, 2))
 
 
 def _guess(name: str, value: Value | None, argv: Sequence[Value], at: int, parsed: Parsed) -> None:
     """An option that isn't known: its value stands behind `=`, or is perhaps the next word."""
     if any(each in name for each in _LEFT_OUT):
         return
+    reports = _REPORTS if value is None else _REPORTS_BEHIND_EQUALS
     if value is not None:
         parsed.doubts.append(value)
     elif at < len(argv) and argv[at].texts[0].text[:1] not in {"-", ""}:
         value = argv[at]
         if _READS.search(name):
             parsed.doubts.append(value)
-    if (
-        value is not None
-        and name[:2] == "--"
-        and " " not in value.texts[0].text
-        and _PUTS.search(name)
-    ):
-        parsed.puts.append(value)
+    if value is not None and " " not in value.texts[0].text:
+        if name[:2] == "--" and _PUTS.search(name):
+            parsed.puts.append(value)
+        if reports.search(name):
+            parsed.reports.append(value)
+
+
+def _glued(options: Mapping[str, Option], word: Value, parsed: Parsed) -> None:
+    """`-oFILE`, `-Wl,-Map,FILE`, `-Xlog:gc:FILE`: a place in the same word as the option."""
+    text = word.texts[0].text
+    if "," in text or ":" in text:
+        parsed.reports.append(cut(word, 2))
+        return
+    for name, option in options.items():
+        role = option.role
+        if role is not None and role.kind in _PUT_ROLES and text.startswith(name):
+            value = cut(word, len(name))
+            if not _IN_PATHS.isdisjoint(value.texts[0].text):
+                parsed.reports.append(value)
 
 
 def _short(command: Command, name: str) -> Option | None:

@@ -31,7 +31,7 @@ from supervisor.policy.bash.particular import (
 )
 from supervisor.policy.bash.services import cloud, httpie, kubectl_get, redis, ssh_keygen
 from supervisor.policy.bash.use import Use
-from supervisor.policy.bash.wrappers import env, listing, parallel, served, xargs
+from supervisor.policy.bash.wrappers import env, fzf, listing, parallel, served, xargs
 
 READ_BY: Final[Mapping[str, Callable[[Use], None]]] = {
     "chmod": chmod,
@@ -46,6 +46,7 @@ READ_BY: Final[Mapping[str, Callable[[Use], None]]] = {
     "fd": fd,
     "fetched": fetched,
     "find": find,
+    "fzf": fzf,
     "git-batch": git_batch,
     "git-config": git_config,
     "httpie": httpie,

@@ -53,7 +53,12 @@ def variables(look: Look, invocation: Invocation, program: str) -> None:
     settings: dict[str, Value] = {}
     known_names, starts = look.table.variables, (*look.table.variable_starts, _GIT_CONFIG)
     # A call may export hundreds, and start hundreds of commands.
-    heeded = [e for e in invocation.environment if e[0] in known_names or e[0].startswith(starts)]
+    ends = look.table.variable_ends
+    heeded = [
+        each
+        for each in invocation.environment
+        if each[0] in known_names or each[0].startswith(starts) or each[0].endswith(ends)
+    ]
     for name, value in heeded:
         if name.startswith(_GIT_CONFIG):
             settings[name] = value

@@ -8,9 +8,9 @@ from supervisor.policy.bash import files, git_words, listed, network
 from supervisor.policy.bash.code import run_code
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.files import is_stream
-from supervisor.policy.bash.places import join, looks_like_path
+from supervisor.policy.bash.places import below, join, looks_like_path
 from supervisor.policy.bash.table import Role
-from supervisor.policy.bash.use import IN_DOUBT, RUN, Use, substituted
+from supervisor.policy.bash.use import IN_DOUBT, PUT, RUN, Use, substituted
 from supervisor.policy.bash.value import HOLE, Value, known
 
 Handler = Callable[[Use, Value], None]
@@ -18,6 +18,7 @@ Handler = Callable[[Use, Value], None]
 _MOST_JOINED: Final = 64
 _LONGEST_DOUBT: Final = 512
 _PARTS: Final = re.compile(r"[=@,:#]+")
+_IN_REPORTS: Final = re.compile(r"[=,:]+")
 _ADDRESS: Final = re.compile(r"\b(?!file:)[A-Za-z][\w+.-]*://[^\s,]*")
 _SUBSTITUTION: Final = re.compile(
     r"(?:flags=\w+;)?s?(?P<mark>[^\w\s])(?:(?!(?P=mark)).)*(?P=mark)(?P<put>(?:(?!(?P=mark)).)*)"
@@ -98,6 +99,31 @@ def _renames(use: Use, value: Value) -> None:
 
 def _fill(use: Use, value: Value) -> None:
     use.emit(Act.WRITE, IN_DOUBT, value, recursive=True)
+
+
+def _report(use: Use, value: Value) -> None:
+    if is_stream(value):
+        return
+    _put(use, value)
+    for each in value.texts:
+        if len(each.text) <= _LONGEST_DOUBT and any(sign in each.text for sign in "=,:"):
+            for piece in _IN_REPORTS.split(_ADDRESS.sub("", each.text)):
+                if looks_like_path(piece):
+                    _put(use, known(piece))
+
+
+def _put(use: Use, place: Value) -> None:
+    """It is the file itself, or a folder that gets a file."""
+    use.emit(Act.WRITE, PUT, place)
+    use.emit(Act.WRITE, PUT, below(place, "file"))
+
+
+def _unpacked(use: Use, value: Value) -> None:
+    files.edit(use, value)
+    stems = [each.text.rpartition(".")[0] for each in value.texts]
+    for stem in dict.fromkeys(stems):
+        if stem.rpartition("/")[2]:
+            use.emit(Act.WRITE, IN_DOUBT, known(stem))
 
 
 def _cd(use: Use, value: Value) -> None:
@@ -235,7 +261,6 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "move": files.move,
     "only": _only,
     "package": _package,
-    "packed": files.packed,
     "page": _page,
     "pathspec": git_words.pathspec,
     "pid": _pid,
@@ -243,6 +268,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "read": files.read,
     "refspec": git_words.refspec,
     "renames": _renames,
+    "report": _report,
     "repository": network.repository,
     "restored": git_words.restored,
     "reverse": network.reverse,
@@ -260,6 +286,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "to": files.lone_destination,
     "tree": files.tree,
     "tty": _typed,
+    "unpacked": _unpacked,
     "upload": _upload,
     "url": listed.url,
     "wipe": files.wipe,

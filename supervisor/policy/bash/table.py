@@ -26,6 +26,9 @@ ROLES: Final[Mapping[str, str]] = {
     "dest": "the file or folder that something is copied to",
     "into": "the folder that something is put into",
     "fill": "the folder that something is perhaps put into",
+    "report": "`[KIND:]FILE` or `NAME=FILE`: a file or folder that is perhaps written",
+    "bound": "`KEY:ACTION(…)` of fzf, of which some run a shell's text",
+    "unpacked": "a file that gets another name, without the ending, as it is unpacked",
     "renames": "`s,FIND,PUT,`: a change of names while they are unpacked",
     "from": "`host:path` on another machine, or a file here, that is read",
     "to": "`host:path` on another machine, or the file or folder here that is written",
@@ -42,7 +45,6 @@ ROLES: Final[Mapping[str, str]] = {
     "data": "data that is sent; `@FILE` names a file",
     "template": "what `curl -w` prints: `@FILE` names a file, `%output{FILE}` writes one",
     "cookies": "`NAME=VALUE` for a server, or a file of such",
-    "packed": "a file that is packed or unpacked in place, under another name",
     "form": "`NAME=@FILE` or `NAME=<FILE`: a file that is sent",
     "field": "`NAME=VALUE`, `NAME@FILE`, `NAME=@FILE`, as HTTPie and `gh api` take it",
     "field-file": "`[NAME=]FILE`, as `kubectl --from-file` takes it",
@@ -208,8 +210,9 @@ class Language:
 class CommandTable:
     """All that is known of commands.
 
-    `prefixes` are programs known by the start of their name (`mkfs.`), longest first; `folders`
-    are the standard places of programs.
+    `prefixes` are programs known by the start of their name (`mkfs.`), longest first, as
+    `variable_prefixes` and `variable_suffixes` are variables by the start or end of theirs;
+    `folders` are the standard places of programs.
     """
 
     commands: Mapping[str, Command]
@@ -218,11 +221,15 @@ class CommandTable:
     variable_prefixes: tuple[tuple[str, Variable], ...]
     languages: Mapping[str, Language]
     folders: frozenset[str]
+    variable_suffixes: tuple[tuple[str, Variable], ...] = ()
     variable_starts: tuple[str, ...] = field(init=False)
+    variable_ends: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         starts = tuple(start for start, _ in self.variable_prefixes)
+        ends = tuple(end for end, _ in self.variable_suffixes)
         object.__setattr__(self, "variable_starts", starts)
+        object.__setattr__(self, "variable_ends", ends)
 
     def find(self, program: str) -> Command | None:
         """What is known of a program, by its base name; versions (`python3.12`) don't matter."""
@@ -240,10 +247,14 @@ class CommandTable:
         return None
 
     def variable(self, name: str) -> Variable | None:
-        """What is known of an environment variable that runs code."""
+        """What is known of an environment variable that runs code or names what is written."""
         found = self.variables.get(name)
         if found is None and name.startswith(self.variable_starts):
             for start, variable in self.variable_prefixes:
                 if name.startswith(start):
+                    return variable
+        if found is None and name.endswith(self.variable_ends):
+            for end, variable in self.variable_suffixes:
+                if name.endswith(end):
                     return variable
         return found

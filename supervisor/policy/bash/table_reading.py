@@ -56,11 +56,14 @@ def extend(table: CommandTable, mapping: object, where: str) -> CommandTable:
         for names, entry in mapping_of(entries, place).items():
             _program(names, entry, f"{place}.{names}", (commands, prefixes, seen))
     variables, starts = dict(table.variables), dict(table.variable_prefixes)
+    ends = dict(table.variable_suffixes)
     for names, entry in mapping_of(parts.get("variables", {}), f"{where} variables").items():
         variable = _variable(entry, f"{where} variables.{names}")
         for name in names.split():
             if name.endswith("*"):
                 starts[name[:-1]] = variable
+            elif name.startswith("*"):
+                ends[name[1:]] = variable
             else:
                 variables[name] = variable
     languages = dict(table.languages)
@@ -74,6 +77,7 @@ def extend(table: CommandTable, mapping: object, where: str) -> CommandTable:
         tuple(sorted(starts.items(), key=lambda each: -len(each[0]))),
         languages,
         table.folders | folders,
+        tuple(sorted(ends.items(), key=lambda each: -len(each[0]))),
     )
 
 

@@ -21,6 +21,10 @@ IN_DOUBT: Final = "may be meant as a file"
 """The reason of a READ or WRITE that is only likely: it counts for what is denied, and is no
 ground to ask."""
 
+PUT: Final = "may be where something is put"
+"""The reason of a WRITE of what a program keeps aside (a report, a cache): it counts for what is
+denied, and for nothing else."""
+
 RUN: Final = "is run as a script"
 """The reason of a READ of a file that an interpreter runs."""
 

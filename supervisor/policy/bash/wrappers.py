@@ -1,5 +1,6 @@
 """Commands that run the command in their words: `env`, `xargs`, `parallel`."""
 
+import re
 import shlex
 from dataclasses import replace
 from typing import Final
@@ -9,7 +10,7 @@ from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.feeders import fed_items
 from supervisor.policy.bash.invocation import Stdin
 from supervisor.policy.bash.listed import listed_in
-from supervisor.policy.bash.places import escaped, spread
+from supervisor.policy.bash.places import Found, escaped, spread
 from supervisor.policy.bash.roles import joined, option_values, play_as
 from supervisor.policy.bash.use import Use
 from supervisor.policy.bash.value import HOLE, Text, Value, known
@@ -17,6 +18,13 @@ from supervisor.policy.bash.value import HOLE, Text, Value, known
 MOST_ITEMS: Final = 512
 _MOST_GROUPS: Final = 24
 _ITEM: Final = Value((Text(HOLE, many=True),), from_data=True)
+_BOUND: Final = re.compile(
+    r"\b(?:become|execute(?:-silent|-multi)?|reload(?:-sync)?|(?:bg-)?transform[\w-]*"
+    r"|(?:change-)?preview)(?::(?P<rest>.+)|(?P<open>[^\w\s:,+-])(?P<inner>.+?)[^\w\s](?=[+,]|\Z))",
+    re.DOTALL,
+)
+"""An action of fzf that runs a text: all behind a colon, or what stands between two signs."""
+_FIELDS: Final = ("{}", "{+}", "{1}", "{2}", "{-1}", "{r}")
 _PRINTS: Final = "prints the environment, which may hold secrets"
 
 
@@ -156,6 +164,8 @@ def parallel(use: Use) -> None:
     words = use.parsed.operands
     for value in option_values(use, "items"):
         play_as(use, "read", value)
+    for value in option_values(use, "report"):
+        play_as(use, "report", value)
     texts = [each.texts[0].text for each in words]
     ends = [at for at, text in enumerate(texts) if text.startswith(":::")]
     command = words[: ends[0]] if ends else words
@@ -173,6 +183,33 @@ def parallel(use: Use) -> None:
         for marker in ("{}", "{.}", "{/}", "{//}", "{/.}", "{1}", "{2}", "{3}"):
             filled = _filled(filled, marker, spread(item))
         use.script(filled)
+
+
+def fzf(use: Use) -> None:
+    """`fzf --preview TEXT --bind KEY:ACTION(TEXT)`: texts that a shell runs for items of the input.
+
+    Whoever starts it chooses the item; any of them may be.
+    """
+    use.tags.add("delimiter")
+    stdin = use.invocation.stdin
+    items = [] if stdin is None else [item for group in _groups(use) for item in group]
+    items = [each for each in items if isinstance(each, Found) or each.texts[0].text != HOLE]
+    for option, value in use.parsed.values:
+        kind = option.role.kind if option.role else "text"
+        if kind == "bound":
+            bound = [found for each in value.texts for found in _BOUND.finditer(each.text)]
+            texts = [known(each["rest"] or each["inner"] or "") for each in bound]
+        elif kind == "shell":
+            texts = [value]
+        else:
+            play_as(use, kind, value)
+            continue
+        for text in texts:
+            for item in items[:MOST_ITEMS] or [known("{}")]:
+                filled = text
+                for marker in _FIELDS:
+                    filled = _filled(filled, marker, spread(item))
+                use.script(filled)
 
 
 def _quoted(item: Value) -> Value:

@@ -48,8 +48,8 @@ def test_every_language_that_the_table_names_can_be_read() -> None:
 
 def test_every_role_that_is_used_means_something() -> None:
     told_apart_by_readers = {
-        "argument", "command", "items", "module", "mount", "number", "replace", "root", "signal",
-        "split", "text", "unset", "code",
+        "argument", "bound", "command", "items", "module", "mount", "number", "replace", "root",
+        "signal", "split", "text", "unset", "code",
     }  # fmt: skip
     assert set(ROLES) == set(HANDLERS) | told_apart_by_readers
 
