@@ -8,7 +8,7 @@ from supervisor.policy.bash.effect import Act, Effect
 from supervisor.policy.bash.invocation import Invocation
 from supervisor.policy.bash.links import through_links
 from supervisor.policy.bash.redirects import NETWORK
-from supervisor.policy.bash.use import RUN
+from supervisor.policy.bash.use import PUT, RUN
 from supervisor.policy.bash.value import HOLE
 
 _SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash", "mksh", "fish", "csh"})
@@ -33,7 +33,7 @@ def aftermath(effects: Sequence[Effect], seen: Sequence[Invocation]) -> list[Eff
     for each in effects:
         act = each.act
         if act is Act.WRITE:
-            if each.target is not None:
+            if each.target is not None and each.reason != PUT:
                 written.update([text.text for text in each.target.texts])
         elif act is Act.LINK:
             links = True

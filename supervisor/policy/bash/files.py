@@ -14,6 +14,7 @@ _MOST_SOURCES: Final = 64
 _STREAM: Final = re.compile(r"/(?:dev|proc/self)/fd/[^/.]+")
 _ADDRESS: Final = re.compile(r"(?:https?|ftps?|sftp|s3|gs|rtmps?|rtsp|tcp|udp)://", re.IGNORECASE)
 _TEMPORARY: Final = re.compile(r"/(?:var/)?tmp(?:/|\Z)")
+_AS_ANOTHER: Final = re.compile(r"/(?:sudo|su|doas|ksu):")
 _OPENED: Final = re.compile(r"/(?:dev|proc/self)/fd/(?:[3-9]|[1-9][0-9]+)")
 _OCTAL_WITH_ID: Final = re.compile(r"=?0*[2-7][0-7]{3}")
 _LETTERS_WITH_ID: Final = re.compile(r"[ugoa]*[+=][rwxXt]*s")
@@ -63,6 +64,8 @@ def edit(use: Use, value: Value) -> None:
     if network.is_afar(value):
         network.host(use, value)
         return
+    if any(_AS_ANOTHER.match(each.text) for each in value.texts):
+        use.emit(Act.ESCALATE, "opens a file with another user's rights")
     read(use, value)
     write(use, value)
 

@@ -22,7 +22,7 @@ _PUTS: Final = re.compile(r"out|dest|prefix|root|install|save|export|write|into"
 """Names of options whose value is likely to be a place that is written."""
 _REPORTS: Final = re.compile(
     r"out|junit|logfile|basetemp|keylog|result-json$|(?:diagnostics|report|trace|history|reporter-options?)$"
-    r"|(?:artifact|base|build|cach|cov|data|diag|dist|dump|hist|log|meta|prof|record|report|result"
+    r"|(?:artifact|base|build|cach|cov|data|diag|dist|dump|hist|local|log|meta|prof|record|report|result"
     r"|snapshot|state|store|target|temp|tmp|trace|work)[\w.-]*"
     r"(?:destination|dir|directory|file|folder|location|name|path)$",
     re.IGNORECASE,
