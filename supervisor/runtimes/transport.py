@@ -15,12 +15,7 @@ from claude_agent_sdk import Transport
 
 from supervisor.errors import AgentProcessFailed, HoneytokenTripped, TurnFailed
 from supervisor.events.schema import RuntimeEvent, TextEvent, ThinkingEvent, WarningEvent
-from supervisor.runtimes.contract import Channel, FarServers, NotTakenUp, RunResult
-from supervisor.runtimes.far import FarTalk
-from supervisor.runtimes.honeytokens import Honeytokens, tripped
-from supervisor.runtimes.transcript import TranscriptFile
-from supervisor.runtimes.translate import Translator
-from supervisor.runtimes.wire import (
+from supervisor.runtimes.admitted import (
     Admitted,
     Astray,
     Content,
@@ -30,8 +25,13 @@ from supervisor.runtimes.wire import (
     Flooded,
     Mirror,
     Objection,
-    Wire,
 )
+from supervisor.runtimes.contract import Channel, FarServers, NotTakenUp, RunResult
+from supervisor.runtimes.far import FarTalk
+from supervisor.runtimes.honeytokens import Honeytokens, tripped
+from supervisor.runtimes.transcript import TranscriptFile
+from supervisor.runtimes.translate import Translator
+from supervisor.runtimes.wire import Wire
 
 logger = logging.getLogger(__name__)
 

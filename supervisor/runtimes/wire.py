@@ -6,20 +6,29 @@ are bounded, JSON is bounded in depth, frame types are a closed set, the session
 control frame counts only in the direction and for the request it belongs to.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, TypeGuard
+from typing import Any, Final
 
 import orjson
 
 from supervisor.ids import SessionId
+from supervisor.runtimes.admitted import (
+    Admitted,
+    Astray,
+    Content,
+    Control,
+    FarCancelled,
+    FarMessage,
+    Flooded,
+    Mirror,
+    Objection,
+)
+from supervisor.runtimes.frame_shapes import FAR, MAX_DEPTH, has_shape, is_name, is_too_deep, parse
 from supervisor.runtimes.mirrored import Mirrored
 
 MAX_LINE_BYTES: Final = 16 * 1024 * 1024
-MAX_DEPTH: Final = 100
 MAX_OPEN_REQUESTS: Final = 256
 MAX_MIRROR_BYTES: Final = 128 * 1024 * 1024
 """Of all transcript frames of a turn together."""
@@ -27,8 +36,6 @@ MAX_CONTROL_BYTES: Final = 128 * 1024 * 1024
 """Of all control requests of a turn together: each may be kept, shown and stored."""
 MAX_OPEN_BYTES: Final = 32 * 1024 * 1024
 """Of the control requests that are open at once."""
-MAX_NAME_CHARS: Final = 256
-"""Of a tool's name, and of every id."""
 MAX_CONTENT_BYTES: Final = 256 * 1024 * 1024
 MAX_SUBAGENTS: Final = 1000
 MAX_OBJECTIONS: Final = 1_000_000
@@ -42,72 +49,10 @@ _CONTENT_TYPES = frozenset({"system", "assistant", "user", "stream_event", "resu
 _IGNORED_TYPES = frozenset({"keep_alive", "rate_limit_event", "tool_progress", "auth_status"})
 _REQUEST_SUBTYPES = frozenset({"hook_callback", "can_use_tool"})
 _BEGINS = ("system", "init")
-_FAR = "mcp_message"
 _NO_OBJECT = "a line that is no JSON object"
 _SUBAGENT = re.compile(r"subagents/(?:[A-Za-z0-9_-]{1,128}/){0,4}agent-[A-Za-z0-9_-]{1,128}\Z")
 _FRAMES = re.compile(rb"^[ \t\r\v\f]*\{[^\n]*", re.MULTILINE)
 """Lines that may be JSON objects: what else comes by the million is left out unread."""
-_LONE_SURROGATES = re.compile("[\ud800-\udfff]")
-
-
-@dataclass(frozen=True, slots=True)
-class Control:
-    """A frame of the control protocol, for the SDK."""
-
-    frame: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """A frame about the conversation, for the translator."""
-
-    frame: dict[str, Any]
-    size: int
-    """Of its line, in bytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mirror:
-    """Transcript entries to keep. `subagent` names a sub-agent's own transcript."""
-
-    entries: tuple[dict[str, Any], ...]
-    subagent: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Objection:
-    """Something that was not admitted: a stable code, and a sentence without the content itself."""
-
-    code: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class FarMessage:
-    """A message of the Model Context Protocol to a server that the supervisor calls."""
-
-    request_id: str
-    server: str
-    message: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class FarCancelled:
-    """The process doesn't wait for an answer any more."""
-
-    request_id: str
-
-
-class Flooded(Exception):
-    """The process says more that means nothing than is worth reading."""
-
-
-@dataclass(frozen=True, slots=True)
-class Astray:
-    """The process was given an earlier conversation, and has begun another session's."""
-
-
-Admitted = Control | Content | Mirror | Objection | FarMessage | FarCancelled | Astray
 
 
 class Wire:
@@ -249,10 +194,10 @@ class Wire:
         if sum(map(line.count, (b",", b"[", b"{"))) > MAX_VALUES:
             yield from self._object("too_many_values", f"JSON of more than {MAX_VALUES} values")
             return
-        frame = _parse(line)
+        frame = parse(line)
         if frame is None:
             yield from self._object("not_json", _NO_OBJECT)
-        elif _too_deep(frame):
+        elif is_too_deep(frame):
             yield from self._object("too_deep", f"JSON nested deeper than {MAX_DEPTH}")
         else:
             yield from self._frame(frame, len(line))
@@ -306,18 +251,18 @@ class Wire:
 
     def _request(self, frame: dict[str, Any], size: int) -> Iterator[Admitted]:
         request, request_id = frame.get("request"), frame.get("request_id")
-        if not isinstance(request, dict) or not _is_name(request_id):
+        if not isinstance(request, dict) or not is_name(request_id):
             yield from self._object("bad_request", "a control request without its parts")
         elif not self._is_taken(request):
             yield from self._object("request_not_allowed", "a control request of another kind")
         elif request_id in self._theirs or not self._has_room(size):
             yield from self._object("too_many_requests", "a control request beyond the limit")
-        elif not _has_shape(request):
+        elif not has_shape(request):
             yield from self._object("bad_request", "a control request without its parts")
         else:
             self._theirs[request_id] = size
             self._control_bytes += size
-            if request["subtype"] == _FAR:
+            if request["subtype"] == FAR:
                 self._to_far.add(request_id)
                 yield FarMessage(request_id, request["server_name"], request["message"])
             else:
@@ -326,7 +271,7 @@ class Wire:
     def _is_taken(self, request: Mapping[str, Any]) -> bool:
         """Whether requests of this kind are admitted at all."""
         subtype = str(request.get("subtype"))
-        if subtype == _FAR:
+        if subtype == FAR:
             server = request.get("server_name")
             return isinstance(server, str) and server in self._far
         return subtype in _REQUEST_SUBTYPES
@@ -377,70 +322,3 @@ class Wire:
         if below != rest and _SUBAGENT.match(below):
             return True, below
         return False, None
-
-
-def _parse(line: bytes) -> dict[str, Any] | None:
-    try:
-        frame = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        # JavaScript escapes half of a character where a string was cut; orjson won't have it.
-        if b"\\u" not in line:
-            return None
-        try:
-            replaced = _escape_lone_surrogates(json.loads(line, parse_constant=_refuse))
-            frame = orjson.loads(replaced)
-        except (ValueError, RecursionError):
-            return None
-    return frame if isinstance(frame, dict) else None
-
-
-def _refuse(constant: str) -> object:
-    raise ValueError(f"{constant} is no JSON")
-
-
-def _escape_lone_surrogates(value: object) -> str:
-    return _LONE_SURROGATES.sub("\N{REPLACEMENT CHARACTER}", json.dumps(value, ensure_ascii=False))
-
-
-def _too_deep(frame: object) -> bool:
-    level: list[object] = [frame]
-    for _ in range(MAX_DEPTH):
-        below: list[object] = []
-        for each in level:
-            if isinstance(each, dict):
-                below.extend(v for v in each.values() if isinstance(v, dict | list))
-            elif isinstance(each, list):
-                below.extend(v for v in each if isinstance(v, dict | list))
-        if not below:
-            return False
-        level = below
-    return True
-
-
-def _has_shape(request: Mapping[str, Any]) -> bool:
-    if request.get("subtype") == _FAR:
-        return isinstance(request.get("message"), dict)
-    if request.get("subtype") == "can_use_tool":
-        return (
-            _is_name(request.get("tool_name"))
-            and isinstance(request.get("input"), dict)
-            and _is_name_or_none(request.get("tool_use_id"))
-        )
-    hook_input = request.get("input")
-    return (
-        _is_name(request.get("callback_id"))
-        and isinstance(hook_input, dict)
-        and _is_name(hook_input.get("tool_name"))
-        and isinstance(hook_input.get("tool_input"), dict)
-        and _is_name_or_none(hook_input.get("agent_id"))
-        and _is_name_or_none(hook_input.get("agent_type"))
-        and _is_name_or_none(request.get("tool_use_id"))
-    )
-
-
-def _is_name(value: object) -> TypeGuard[str]:
-    return isinstance(value, str) and len(value) <= MAX_NAME_CHARS
-
-
-def _is_name_or_none(value: object) -> bool:
-    return value is None or _is_name(value)

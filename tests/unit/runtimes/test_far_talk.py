@@ -9,12 +9,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
 from supervisor.ids import SessionId
+from supervisor.runtimes.admitted import FarMessage
 from supervisor.runtimes.container.channel import ContainerChannel
 from supervisor.runtimes.contract import FarAnswer
 from supervisor.runtimes.far import CALLS_HELD, FarTalk
 from supervisor.runtimes.transcript import TranscriptFile
 from supervisor.runtimes.transport import ChannelTransport
-from supervisor.runtimes.wire import MAX_OPEN_REQUESTS, FarMessage, Wire
+from supervisor.runtimes.wire import MAX_OPEN_REQUESTS, Wire
 from tests.worlds.waiting import A_WHILE
 
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}

@@ -9,8 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.ids import SessionId
-from supervisor.runtimes import wire
-from supervisor.runtimes.wire import Admitted, Astray, Content, Control, Mirror, Objection, Wire
+from supervisor.runtimes import frame_shapes, wire
+from supervisor.runtimes.admitted import (
+    Admitted,
+    Astray,
+    Content,
+    Control,
+    Flooded,
+    Mirror,
+    Objection,
+)
+from supervisor.runtimes.wire import Wire
 from tests.worlds.transcript import entry
 
 SESSION = SessionId("11111111-2222-4333-8444-555555555555")
@@ -257,8 +266,8 @@ def test_json_nested_beyond_the_limit_is_left_out() -> None:
     def nested(depth: int) -> bytes:
         return b'{"type":"system","x":' + b"[" * depth + b"]" * depth + b"}\n"
 
-    assert [type(each) for each in a_wire().feed(nested(wire.MAX_DEPTH - 2))] == [Content]
-    assert codes(list(a_wire().feed(nested(wire.MAX_DEPTH + 1)))) == ["too_deep"]
+    assert [type(each) for each in a_wire().feed(nested(frame_shapes.MAX_DEPTH - 2))] == [Content]
+    assert codes(list(a_wire().feed(nested(frame_shapes.MAX_DEPTH + 1)))) == ["too_deep"]
     assert codes(list(a_wire().feed(nested(100_000)))) == ["not_json"]
 
 
@@ -295,7 +304,7 @@ def test_a_million_frames_that_mean_nothing_are_enough(monkeypatch: pytest.Monke
     target = a_wire()
     assert codes(list(target.feed(b"{}\n" * 100))) == ["unknown_frame"]
     list(target.feed(b"x\n" * 1000))  # what can't be a frame isn't read, and may come
-    with pytest.raises(wire.Flooded):
+    with pytest.raises(Flooded):
         list(target.feed(b"{}\n"))
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from supervisor.ids import SessionId
 from supervisor.runtimes import wire
-from supervisor.runtimes.wire import Admitted, FarCancelled, FarMessage, Objection, Wire
+from supervisor.runtimes.admitted import Admitted, FarCancelled, FarMessage, Objection
+from supervisor.runtimes.wire import Wire
 
 SESSION = SessionId("11111111-2222-4333-8444-555555555555")
 MESSAGE = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
