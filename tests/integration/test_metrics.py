@@ -85,7 +85,8 @@ async def test_queues_and_streams_are_told_as_they_are(world: ApiWorld) -> None:
     async with world.client() as client:
         session = await world.session()
         async with client.stream("GET", f"/api/chat/session/{session}/stream") as stream:
-            assert await anext(stream.aiter_bytes())
+            pieces = stream.aiter_bytes()  # held: the stream is closed with it
+            assert await anext(pieces)
             text = (await client.get("/metrics")).text
         assert "trustfloor_streams_open 1.0" in text
         assert "trustfloor_turns_running 0.0" in text

@@ -58,14 +58,18 @@ class Forked:
         self.stdin = stdin
         self.stdout = stdout
         self.stderr = stderr
-        self._held = os.pidfd_open(pid)
+        try:
+            self._held: int | None = os.pidfd_open(pid)
+        except ProcessLookupError:  # it has ended already, which `end` tells of
+            self._held = None
         self._ending = asyncio.create_task(self._ended(end))
 
     async def _ended(self, end: asyncio.StreamReader) -> int:
         try:
             self.returncode = int(await end.readline())
         finally:
-            os.close(self._held)
+            if self._held is not None:
+                os.close(self._held)
             if self.stdin is not None:
                 self.stdin.close()
         await end.read()
@@ -85,7 +89,7 @@ class Forked:
 
     def send_signal(self, which: int) -> None:
         """Send it a signal. Raises ProcessLookupError if it has ended."""
-        if self.returncode is not None:
+        if self.returncode is not None or self._held is None:
             raise ProcessLookupError
         signal.pidfd_send_signal(self._held, which)
 
