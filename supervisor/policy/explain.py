@@ -15,11 +15,13 @@ from supervisor.policy.wanted import COMMAND_FIELDS
 from supervisor.policy.wants import Wants
 from supervisor.trust.levels import TrustLevel
 
-_OUTSIDE: Final[Mapping[TrustLevel, str]] = {
-    TrustLevel.SANDBOXED: "outside the vault, in the sandbox alone: gone after this message",
-    TrustLevel.VAULT: "outside the vault",
-    TrustLevel.FULL: "outside the vault",
+_OUTSIDE: Final = "outside the vault"
+_OUTSIDE_OF_A_CAGE: Final[Mapping[TrustLevel, str]] = {
+    TrustLevel.SANDBOXED: f"{_OUTSIDE}, in the sandbox alone: gone after this message",
+    TrustLevel.VAULT: f"{_OUTSIDE}, in the cage alone: gone after this message",
 }
+_NO_CAGE: Final = "not-confined"
+"""The rule of a verdict about a command that no cage would hold."""
 MOST_SHOWN: Final = 200
 """Effects and paths of one call; more are counted only."""
 LONGEST_SHOWN: Final = 400
@@ -144,7 +146,9 @@ def explain(  # noqa: PLR0913  (all that a decision depended on, and what came o
 ) -> Explanation:
     """The explanation of a verdict. `places` are the rules' places in the files, by id."""
     command = _command_of(call)
-    shown = [_path(fact, call, policy) for fact in facts.paths[:MOST_SHOWN]]
+    level = TrustLevel.FULL if verdict.rule == _NO_CAGE else call.level
+    outside = _OUTSIDE_OF_A_CAGE.get(level, _OUTSIDE)
+    shown = [_path(fact, call, policy, outside) for fact in facts.paths[:MOST_SHOWN]]
     by_effect: dict[int, list[ShownPath]] = {}
     of_call: list[ShownPath] = []
     for want, path in zip(wants.paths, shown, strict=False):
@@ -233,12 +237,12 @@ def _effect(effect: Effect, text: str, paths: Sequence[ShownPath]) -> ShownEffec
     )
 
 
-def _path(fact: PathFact, call: ToolCall, policy: CompiledPolicy) -> ShownPath:
+def _path(fact: PathFact, call: ToolCall, policy: CompiledPolicy, outside: str) -> ShownPath:
     denied = policy.may_not_be_named(call.level)
     remarks = (
         (fact.problem is not None, f"can't be a path: {fact.problem}"),
         (fact.doubt is not None, f"not sure: {fact.doubt}"),
-        (not fact.inside and fact.problem is None, _OUTSIDE[call.level]),
+        (not fact.inside and fact.problem is None, outside),
         (fact.holds_denied, "a search below it would read denied files, or it can't be told"),
         (fact.holds_protected is not None, f"holds what {fact.holds_protected} protects"),
         (fact.links > 1, f"has {fact.links} hard links"),

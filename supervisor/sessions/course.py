@@ -40,6 +40,7 @@ from supervisor.sessions.turn import Ending, Heard, Stage, Stopped, perform
 from supervisor.sessions.warned import Warned
 from supervisor.storage.session import Session
 from supervisor.storage.turns import Used
+from supervisor.trust.levels import TrustLevel
 
 logger = logging.getLogger(__name__)
 
@@ -260,7 +261,7 @@ def _launched(plan: TurnPlan) -> dict[str, Any]:
         "agent": None if plan.agent is None else plan.agent.path,
         "model": plan.run.model,
         "cwd": str(plan.run.cwd),
-        "network": plan.run.network,
+        "network": plan.run.network and plan.run.level is not TrustLevel.SANDBOXED,
         "servers": plan.run.servers is not None,
         "far": sorted(plan.run.far.names) if plan.run.far is not None else [],
     }

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import pytest
+
 from supervisor.policy.bash.effect import Act, Analysis, Effect
 from supervisor.policy.bash.invocation import Part
 from supervisor.policy.bash.value import HOLE, Text, Value, known
@@ -71,22 +73,31 @@ def test_each_path_stands_below_its_effect_with_the_list_it_is_on() -> None:
     assert "has 2 hard links" in env.remarks
     assert out.denied_by is None
     assert out.names == ("/tmp/out.txt",)
-    assert "outside the vault" in out.remarks
+    assert any(each.startswith("outside the vault") for each in out.remarks)
     assert told().paths == ()
 
 
-def test_a_place_in_a_sandbox_is_not_taken_for_one_on_the_persons_disk() -> None:
+@pytest.mark.parametrize(
+    ("level", "rule", "remark"),
+    [
+        (TrustLevel.SANDBOXED, "write", ", in the sandbox alone: gone after this message"),
+        (TrustLevel.VAULT, "not-covered", ", in the cage alone: gone after this message"),
+        (TrustLevel.VAULT, "not-confined", ""),
+        (TrustLevel.FULL, "full-write", ""),
+    ],
+)
+def test_a_place_in_a_cage_is_not_taken_for_one_on_the_persons_disk(
+    level: TrustLevel, rule: str, remark: str
+) -> None:
     plan = "/tmp/plan.md"
     found = explain(
-        ToolCall("Write", {"file_path": plan}, "t", TrustLevel.SANDBOXED, "/vault", "/vault"),
+        ToolCall("Write", {"file_path": plan}, "t", level, "/vault", "/vault"),
         Wants(paths=(Wanted(plan, Use.WRITE),)),
         Facts((PathFact(plan, False, (plan,), use=Use.WRITE),)),
-        Ask("write", "a person decides about write"),
+        Ask(rule, "a person decides about write"),
         POLICY,
     )
-    assert found.paths[0].remarks == (
-        "outside the vault, in the sandbox alone: gone after this message",
-    )
+    assert found.paths[0].remarks == (f"outside the vault{remark}",)
 
 
 def test_what_a_call_names_by_itself_stands_by_itself() -> None:
