@@ -83,6 +83,9 @@ class Line:
                 writer.write(data[: at + len(self._marker) // 2])
                 await writer.drain()
                 self._marker = None
+                # Ended, not reset: what was sent before would be thrown away by a reset.
+                self._open.discard(writer)
+                writer.close()
                 self.cut()
                 return
             writer.write(data)
