@@ -10,7 +10,8 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
+from itertools import chain
 
 from wcmatch import glob as wcglob
 
@@ -64,6 +65,10 @@ def _fold(text: str) -> str:
         return text.lower()
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return "".join(c for c in folded if unicodedata.category(c) not in _INVISIBLE_CATEGORIES)
+
+
+def _canonical_path(path: str) -> str:
+    return "/".join(canonical(part) for part in path.split("/"))
 
 
 def _path_of(parts: Sequence[str], index: int) -> str:
@@ -160,7 +165,7 @@ class DenyList:
         names, paths = self._on_the_way
         if paths is None or not names.has(canonical(relative.rsplit("/", 1)[-1])):
             return False
-        return paths.match("/".join(canonical(part) for part in relative.split("/"))) is not None
+        return paths.match(_canonical_path(relative)) is not None
 
     def folders_that_count(self, name: str, relative: str) -> list[str]:
         """Of a denied entry, the folders above it without whose names it wouldn't be denied."""
@@ -209,10 +214,9 @@ class DenyList:
     def _look(self, path: str) -> DenyRule | None:
         parts = [part for part in (canonical(p) for p in path.split("/")) if part not in ("", ".")]
         for index, part in enumerate(parts):
-            if self._may_be_denied(part) or next(originals(part), None) is not None:
-                rule = self._match_part(part, _path_of(parts, index), parts[-1])
-                if rule is not None:
-                    return rule
+            rule = self._match_part(part, partial(_path_of, parts, index), parts[-1])
+            if rule is not None:
+                return rule
         return None
 
     def below(self, folder: str, name: str) -> DenyRule | None:
@@ -234,20 +238,17 @@ class DenyList:
 
     def match_entry(self, name: str, relative: str) -> DenyRule | None:
         """`match` for one directory entry, on a walk that has judged the folders above."""
-        folded = canonical(name)
-        if not self._may_be_denied(folded) and next(originals(folded), None) is None:
-            return None
-        return self._match_part(folded, "/".join(canonical(p) for p in relative.split("/")))
+        return self._match_part(canonical(name), partial(_canonical_path, relative))
 
-    def _match_part(self, name: str, relative: str, last: str = "") -> DenyRule | None:
-        """The rule for a name, or for the one that it is a copy of by its form."""
-        rule = self._match_one(name, relative, last) if self._may_be_denied(name) else None
-        if rule is not None:
-            return rule
-        for each in originals(name):
+    def _match_part(self, name: str, path: Callable[[], str], last: str = "") -> DenyRule | None:
+        """The rule for a name, or for the one that it is a copy of by its form.
+
+        `path` gives the path that ends in the name; most names are done without it.
+        """
+        for each in chain((name,), originals(name)):
             if self._may_be_denied(each):
-                path = f"{relative[: -len(name)]}{each}"
-                rule = self._match_one(each, path, last, of_copy=True)
+                whole = f"{path().removesuffix(name)}{each}"
+                rule = self._match_one(each, whole, last, of_copy=each is not name)
                 if rule is not None:
                     return rule
         return None

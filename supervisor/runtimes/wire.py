@@ -133,9 +133,7 @@ class Wire:
     def finish(self) -> Iterator[Admitted]:
         """After the output closed: the line without an end, and a count of what was left out."""
         if self._pending:
-            piece = bytes(self._pending)
-            self._pending.clear()
-            yield from self._line(piece)
+            yield from self._ended(b"")
         for code, count in self._objections.items():
             if count > 1:
                 yield Objection(code, f"{count} such lines from the agent process were left out")
