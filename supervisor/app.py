@@ -60,7 +60,7 @@ from supervisor.runtimes.container.engine_paths import (
     try_engine_paths,
 )
 from supervisor.runtimes.container.runtime import ContainerRuntime, Waiting
-from supervisor.runtimes.container.sandbox import Sandboxes, SandboxMaker
+from supervisor.runtimes.container.sandbox import Sandbox, Sandboxes, SandboxMaker
 from supervisor.runtimes.container.spec import Limits
 from supervisor.runtimes.container.vault_view import VaultViews
 from supervisor.runtimes.contract import Runtime
@@ -110,10 +110,12 @@ class _Machinery:
     lanes: Lanes
     bench: Bench
     room: WaitingRoom[Waiting]
+    spares: WaitingRoom[Sandbox]
 
     def living(self) -> set[TurnId]:
         """What processes, containers and folders may be marked with that nobody is to end."""
-        return self.lanes.living_turns() | self.bench.living | self.room.ids
+        ready = self.room.ids | self.spares.ids
+        return self.lanes.living_turns() | self.bench.living | ready
 
 
 @asynccontextmanager
@@ -190,6 +192,12 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
                 spoilt=Waiting.spoilt,
                 tell=partial(record, "waiting"),
             ),
+            spares=WaitingRoom(
+                settings.spare_sandboxes,
+                settings.waiting_seconds,
+                spoilt=Sandbox.spoilt,
+                tell=partial(record, "waiting"),
+            ),
         )
         sweeper = Sweeper(
             machinery.engine,
@@ -197,7 +205,8 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             machinery.living,
             places.instance,
             places.turns,
-            waiting=lambda: machinery.room.waiting,
+            waiting=lambda: machinery.room.waiting | machinery.spares.waiting,
+            owners=lambda: machinery.spares.owners,
             record=record,
             reserve=(reserve := Reserve(places.data)),
         )
@@ -208,6 +217,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
         await stack.enter_async_context(sweeper)
         await asyncio.to_thread(machinery.views.prune)
         await stack.enter_async_context(machinery.room)
+        await stack.enter_async_context(machinery.spares)
         board = Board()
         webhook = await stack.enter_async_context(
             telling(receiver, board, SystemClock(), lambda: log.redactor.apply)
@@ -281,6 +291,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             kept = database_check(database.adoption)
             return Readiness((*needed, kept, *stored, upstream, servers, *told), counts)
 
+        house.runtimes[TrustLevel.SANDBOXED].make_ready()
         yield Parts(
             settings=settings,
             agents=agents.read,
@@ -469,6 +480,7 @@ def _runtimes(
         ),
         gateway=machinery.gateway,
         room=machinery.room,
+        spares=machinery.spares,
     )
     return {
         TrustLevel.FULL: local,

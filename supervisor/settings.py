@@ -100,6 +100,8 @@ class Settings(BaseSettings):
     sandbox_home_mb: int = Field(256, ge=16, validation_alias=_named("sandbox_home_mb"))
     waiting_sandboxes: int = Field(0, ge=0, le=16, validation_alias=_named("waiting_sandboxes"))
     """How many may be ready for their sessions' next messages, made before those come."""
+    spare_sandboxes: int = Field(0, ge=0, le=16, validation_alias=_named("spare_sandboxes"))
+    """How many may be ready for the message of whichever session, with nothing in them yet."""
     waiting_seconds: float = Field(
         600.0, ge=1, le=86_400, validation_alias=_named("waiting_seconds")
     )

@@ -5,13 +5,13 @@ Beside the composition root: what is swept was made by parts that don't know eac
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Self
 
 from supervisor.errors import ConfigurationError, TurnFailed
-from supervisor.ids import InstanceId, TurnId
+from supervisor.ids import InstanceId, SessionId, TurnId
 from supervisor.observability.health import Leftovers, Sandbox
 from supervisor.observability.metrics import METRICS
 from supervisor.observability.recording import Append
@@ -35,7 +35,7 @@ class Sweeper:
 
     An async context manager: within it, a sweep that met no engine is made up for once there is
     one again. `living` are the marks of what is in use, `waiting` those of them that wait for a
-    message.
+    message, and `owners` whose they are where no label says so.
     """
 
     def __init__(  # noqa: PLR0913 - all that may be left over, and who is told
@@ -47,6 +47,7 @@ class Sweeper:
         turns: Path,
         *,
         waiting: Callable[[], Collection[TurnId]] = frozenset,
+        owners: Callable[[], Mapping[TurnId, SessionId]] = dict,
         record: Append | None = None,
         reserve: Reserve | None = None,
     ) -> None:
@@ -56,6 +57,7 @@ class Sweeper:
         self._views = views
         self._living = living
         self._waiting = waiting
+        self._owners = owners
         self._instance = instance
         self._turns = turns
         self._missed = asyncio.Event()
@@ -141,11 +143,12 @@ class Sweeper:
     async def sandboxes(self) -> tuple[Sandbox, ...]:
         """The containers of ours that exist now, the oldest first. Raises EngineUnreachable."""
         found = await self._engine.list_ours(self._instance)
-        living, waiting = self._living(), self._waiting()
+        living, waiting, owners = self._living(), self._waiting(), self._owners()
         return tuple(
             Sandbox(
                 id=each.id,
-                session_id=each.labels.get(LABEL_SESSION),
+                session_id=each.labels.get(LABEL_SESSION)
+                or owners.get(TurnId(each.labels.get(LABEL_TURN, ""))),
                 turn_id=each.labels.get(LABEL_TURN),
                 image=each.image,
                 state=each.state,

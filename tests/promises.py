@@ -42,6 +42,7 @@ INVARIANTS: Final = (
             "security/test_inv_03_a_folder_without_end.py",
             "security/test_inv_03_waiting_sandboxes.py",
             "security/test_inv_03_what_waits_gives_way.py",
+            "security/test_inv_03_spare_sandboxes.py",
             "integration/test_kill_nine.py",
         ),
     ),

@@ -22,6 +22,7 @@ SECONDS: Final = {
     "integration/test_field_full_disks.py": 36,
     "security/test_inv_09_what_a_watch_could_miss.py": 35,
     "integration/test_field_one_turn_at_a_time.py": 34,
+    "security/test_inv_03_spare_sandboxes.py": 30,
     "security/test_inv_16_honeytokens.py": 33,
     "integration/test_mcp_turns.py": 31,
     "integration/test_api_odd_texts.py": 30,

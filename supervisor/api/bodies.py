@@ -263,7 +263,7 @@ class CheckView(View):
 class LeftoversView(View):
     """What of ours exists right now, in use by a turn (`live`) or not (`left`).
 
-    `containersWaiting` are ready for their sessions' next messages and in use by no turn yet.
+    `containersWaiting` are ready for messages and in use by no turn yet.
     """
 
     containers_live: int

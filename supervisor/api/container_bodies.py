@@ -8,8 +8,8 @@ from supervisor.api.bodies import View
 class ContainerView(View):
     """One container, in use (`live`) or left over; `state` is the engine's word.
 
-    Of those in use, `waiting` ones are ready for their session's next message; `turnId` is a mark
-    of their own then, and stays so.
+    Of those in use, `waiting` ones are ready for their session's next message, or for whoever's if
+    they have no session yet; `turnId` is a mark of their own then, and stays so.
     """
 
     id: str

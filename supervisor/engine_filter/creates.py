@@ -90,7 +90,7 @@ def _made_anew(asked: Any, image: str, grounds: Grounds) -> ContainerSpec:
     return container_spec(
         image=image,
         instance=InstanceId(instance),
-        session=SessionId(_formed(_SESSION, labels[LABEL_SESSION])),
+        session=_session(labels.get(LABEL_SESSION)),
         turn=TurnId(turn),
         started=float(_formed(_STARTED, labels[LABEL_STARTED])),
         vault_view=view,
@@ -107,6 +107,10 @@ def _made_anew(asked: Any, image: str, grounds: Grounds) -> ContainerSpec:
             ),
         ),
     )
+
+
+def _session(label: str | None) -> SessionId | None:
+    return None if label is None else SessionId(_formed(_SESSION, label))
 
 
 def _beyond(asked: Limits, most: Limits) -> Iterator[str]:

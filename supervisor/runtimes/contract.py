@@ -196,6 +196,10 @@ class Runtime(Protocol):
         """
         ...
 
+    def make_ready(self) -> None:
+        """Make ready what whoever's next message can use. Never waits and never raises."""
+        ...
+
     def expect(self, plan: RunPlan) -> None:
         """A turn like this one has ended well: the session's next may be got ready. Never waits."""
         ...

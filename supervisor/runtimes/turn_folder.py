@@ -90,20 +90,32 @@ class TurnFolder:
 
 
 @asynccontextmanager
-async def turn_folder(turns: Path, plan: RunPlan) -> AsyncIterator[TurnFolder]:
-    """Make the folder of a turn below `turns`; remove it, whatever it holds by then.
+async def turn_folder(turns: Path, turn: TurnId, plan: RunPlan | None) -> AsyncIterator[TurnFolder]:
+    """Make a folder below `turns`; remove it, whatever it holds by then.
 
-    Raises TurnFailed if the disk refuses.
+    It holds what the plan says, or nothing yet (None), until `furnished`. Raises TurnFailed if the
+    disk refuses.
     """
     try:
-        folder = await asyncio.to_thread(_make, turns, plan)
+        folder = await asyncio.to_thread(_make, turns, turn, plan)
     except OSError as error:
-        await asyncio.to_thread(clear_away, turns / plan.turn_id)
+        await asyncio.to_thread(clear_away, turns / turn)
         raise _refused(error, turns) from error
     try:
         yield folder
     finally:
         await asyncio.to_thread(clear_away, folder.root)
+
+
+async def furnished(folder: TurnFolder, plan: RunPlan) -> TurnFolder:
+    """A folder that held nothing, with the plan's prompt, servers and conversation in it.
+
+    Raises TurnFailed if the disk refuses.
+    """
+    try:
+        return await asyncio.to_thread(_furnish, folder, plan)
+    except OSError as error:
+        raise _refused(error, folder.root.parent) from error
 
 
 def door_for(
@@ -132,17 +144,21 @@ def remove_leftover_turns(turns: Path, living: Callable[[], Collection[TurnId]])
     return len(leftovers)
 
 
-def _make(turns: Path, plan: RunPlan) -> TurnFolder:
+def _make(turns: Path, turn: TurnId, plan: RunPlan | None) -> TurnFolder:
     turns.mkdir(parents=True, exist_ok=True, mode=0o700)
-    root = turns / plan.turn_id
+    root = turns / turn
     root.mkdir(mode=0o700)
-    prompt = prompt_text(plan)
     folder = TurnFolder(root=root, nonce=secrets.token_hex(16))
     # Readable inside a container whatever its user; on the host the parent's mode closes it.
     folder.run.mkdir(mode=0o755)
     folder.config.mkdir(mode=0o700)
     folder.scratch.mkdir(mode=0o700)
     folder.marker.write_text(folder.nonce)
+    return folder if plan is None else _furnish(folder, plan)
+
+
+def _furnish(folder: TurnFolder, plan: RunPlan) -> TurnFolder:
+    prompt = prompt_text(plan)
     if prompt is not None:
         folder.prompt.write_text(prompt)
     if plan.servers is not None:

@@ -1,5 +1,7 @@
 """Keeps something ready for a session's next turn, until that takes it or its time is over.
 
+Or for whichever session's comes first: it is nobody's then, and kept in a place of its own.
+
 Knows nothing of what it keeps: a context, entered and left in a task of its own, as what a task has
 entered no other may leave. Each thing is taken once; what nobody takes is let go.
 """
@@ -23,11 +25,14 @@ _PATIENCE_SECONDS: Final = 5.0
 """How long a taker waits for what is still being made: by then a new one would be there."""
 _USED: Final = "its turn is over"
 
-Tell = Callable[[SessionId, TurnId, dict[str, Any]], Awaitable[object]]
+Tell = Callable[[SessionId | None, TurnId, dict[str, Any]], Awaitable[object]]
 """Is told what becomes of a thing: whose it is, what it is made under, and what happened."""
 
+_Place = SessionId | int
+"""Where it is kept: under the session it is for, or a number if it is for whoever comes."""
 
-async def _nobody(_session: SessionId, _id: TurnId, _what: dict[str, Any]) -> None:
+
+async def _nobody(_session: SessionId | None, _id: TurnId, _what: dict[str, Any]) -> None:
     """Nobody is told."""
 
 
@@ -40,8 +45,10 @@ async def _never(_: object) -> str:
 class _Guest(Generic[T]):
     """One thing that is kept, from its making to its end."""
 
-    def __init__(self, fit: Hashable) -> None:
+    def __init__(self, place: _Place, fit: Hashable = None) -> None:
         self.id = new_turn_id()
+        self.place = place
+        self.session = None if isinstance(place, int) else place
         self.fit = fit
         self.is_taken = False
         self.why: str | None = None
@@ -105,7 +112,7 @@ class WaitingRoom(Generic[T]):
         self._patience = patience
         self._spoilt = spoilt
         self._tell = tell
-        self._waiting: dict[SessionId, _Guest[T]] = {}
+        self._waiting: dict[_Place, _Guest[T]] = {}
         self._all: dict[TurnId, _Guest[T]] = {}
         self._stack = AsyncExitStack()
         self._group: asyncio.TaskGroup | None = None
@@ -134,6 +141,11 @@ class WaitingRoom(Generic[T]):
         """Of these, those that are ready, and that nobody has taken."""
         return {each.id for each in self._waiting.values() if each.ready.done()}
 
+    @property
+    def owners(self) -> dict[TurnId, SessionId]:
+        """Whose the things are, of those that are somebody's by now."""
+        return {each.id: each.session for each in self._all.values() if each.session is not None}
+
     def expect(
         self,
         session: SessionId,
@@ -149,18 +161,34 @@ class WaitingRoom(Generic[T]):
             return
         self.forget(session, "another is made in its place")
         while len(self._waiting) >= self._most:
-            self.forget(next(iter(self._waiting)), "no more of them may wait")
-        guest: _Guest[T] = _Guest(fit)
-        self._waiting[session] = self._all[guest.id] = guest
+            self._forget(next(iter(self._waiting)), "no more of them may wait")
+        self._begin(self._group, _Guest(session, fit), open)
+
+    def fill(self, open: Callable[[TurnId], AbstractAsyncContextManager[T]]) -> None:
+        """Make things ready for whoever comes, until as many are kept as may be; see `expect`."""
+        if self._group is None:
+            return
+        for place in range(self._most):
+            if place not in self._waiting:
+                self._begin(self._group, _Guest(place), open)
+
+    def _begin(
+        self,
+        group: asyncio.TaskGroup,
+        guest: _Guest[T],
+        open: Callable[[TurnId], AbstractAsyncContextManager[T]],
+    ) -> None:
+        self._waiting[guest.place] = self._all[guest.id] = guest
         # In surroundings of its own: it isn't a part of the turn that has just ended.
-        guest.task = self._group.create_task(
-            self._keep(session, guest, open(guest.id)), context=Context()
-        )
-        guest.task.add_done_callback(lambda _: self._gone(session, guest))
+        guest.task = group.create_task(self._keep(guest, open(guest.id)), context=Context())
+        guest.task.add_done_callback(lambda _: self._gone(guest))
 
     def forget(self, session: SessionId, why: str) -> None:
         """Let go what is kept for that session, if there is anything."""
-        guest = self._waiting.pop(session, None)
+        self._forget(session, why)
+
+    def _forget(self, place: _Place, why: str) -> None:
+        guest = self._waiting.pop(place, None)
         if guest is not None:
             guest.dismiss(why)
 
@@ -169,8 +197,8 @@ class WaitingRoom(Generic[T]):
 
         Gives whether there was anything.
         """
-        for session in list(self._waiting):
-            self.forget(session, "another turn needs the room")
+        for place in list(self._waiting):
+            self._forget(place, "another turn needs the room")
         going = {each.task for each in self._all.values() if each.over.is_set() and each.task}
         if going:
             await asyncio.wait(going)
@@ -188,7 +216,22 @@ class WaitingRoom(Generic[T]):
         if guest.fit != fit:
             guest.dismiss("the next message came on other terms")
             return None
+        return await self._taken(guest, session, turn)
+
+    async def take_any(self, session: SessionId, turn: TurnId) -> Held[T] | None:
+        """What is ready for whoever comes, for that session's turn from now on; never waits for it.
+
+        None: nothing is.
+        """
+        for place, guest in self._waiting.items():
+            if guest.session is None and guest.ready.done():
+                del self._waiting[place]
+                return await self._taken(guest, session, turn)
+        return None
+
+    async def _taken(self, guest: _Guest[T], session: SessionId, turn: TurnId) -> Held[T] | None:
         guest.is_taken = True
+        guest.session = session
         guest.called.set()
         held = None
         try:
@@ -196,7 +239,7 @@ class WaitingRoom(Generic[T]):
                 value = await asyncio.shield(guest.ready)
             if value is not None:
                 await self._tell(session, guest.id, {"what": "taken", "turn": turn})
-                guest.marks.turn_id = turn
+                guest.marks.session_id, guest.marks.turn_id = session, turn
                 held = Held(value, guest)
         except TimeoutError:
             return None
@@ -205,33 +248,31 @@ class WaitingRoom(Generic[T]):
                 guest.dismiss("it wasn't ready when the next message came")
         return held
 
-    async def _keep(
-        self, session: SessionId, guest: _Guest[T], kept: AbstractAsyncContextManager[T]
-    ) -> None:
-        with log_context(session_id=session, turn_id=guest.id) as guest.marks:
+    async def _keep(self, guest: _Guest[T], kept: AbstractAsyncContextManager[T]) -> None:
+        with log_context(session_id=guest.session, turn_id=guest.id) as guest.marks:
             try:
-                await self._tell(session, guest.id, {"what": "begun"})
+                await self._tell(guest.session, guest.id, {"what": "begun"})
                 async with kept as value:
                     guest.ready.set_result(value)
-                    await self._until_over(session, guest, value)
+                    await self._until_over(guest, value)
             except TurnFailed as error:
                 guest.why = guest.why or error.message
             except Exception:
                 # What is kept for one session must not take the others' along.
                 guest.why = guest.why or "something broke in the supervisor"
-                logger.exception("what was kept ready for a session's next turn broke")
+                logger.exception("what was kept ready for a turn broke")
             finally:
-                await self._told_gone(session, guest)
+                await self._told_gone(guest)
 
-    async def _told_gone(self, session: SessionId, guest: _Guest[T]) -> None:
+    async def _told_gone(self, guest: _Guest[T]) -> None:
         why = guest.why or "it was broken off"
-        logger.info("what was kept ready for a session's next turn is gone: %s", why)
+        logger.info("what was kept ready for a turn is gone: %s", why)
         try:
-            await self._tell(session, guest.id, {"what": "gone", "why": why})
+            await self._tell(guest.session, guest.id, {"what": "gone", "why": why})
         except Exception:
-            logger.exception("the end of what was kept for a session could not be told")
+            logger.exception("the end of what was kept ready could not be told")
 
-    async def _until_over(self, session: SessionId, guest: _Guest[T], value: T) -> None:
+    async def _until_over(self, guest: _Guest[T], value: T) -> None:
         called = asyncio.ensure_future(guest.called.wait())
         spoilt = asyncio.ensure_future(self._spoilt(value))
         try:
@@ -241,19 +282,19 @@ class WaitingRoom(Generic[T]):
             if not guest.is_taken:
                 # Before anything is undone: nobody takes half of it.
                 guest.dismiss(spoilt.result() if spoilt.done() else "nobody came for it in time")
-                self._leave(session, guest)
+                self._leave(guest)
         finally:
             called.cancel()
             spoilt.cancel()
             await asyncio.wait({called, spoilt})
         await guest.over.wait()
 
-    def _leave(self, session: SessionId, guest: _Guest[T]) -> None:
-        if self._waiting.get(session) is guest:
-            del self._waiting[session]
+    def _leave(self, guest: _Guest[T]) -> None:
+        if self._waiting.get(guest.place) is guest:
+            del self._waiting[guest.place]
 
-    def _gone(self, session: SessionId, guest: _Guest[T]) -> None:
-        self._leave(session, guest)
+    def _gone(self, guest: _Guest[T]) -> None:
+        self._leave(guest)
         self._all.pop(guest.id, None)
         if not guest.ready.done():
             guest.ready.set_result(None)

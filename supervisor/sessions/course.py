@@ -137,6 +137,7 @@ class Course:
             await self._close(lane, words, unsaid, heard, then)
             _note_end(plan, words, heard, timing.seconds)
             await self._house.sweep()
+            runtime.make_ready()  # only now: what is made for others takes nothing from this turn
             self._house.ended(plan.run.session_id)
 
     async def _book(self, plan: TurnPlan, heard: Heard, *, answered: bool) -> Session:

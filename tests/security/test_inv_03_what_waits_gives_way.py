@@ -37,8 +37,8 @@ def patience() -> Iterator[None]:
 
 
 @asynccontextmanager
-async def a_house_behind_the_filter(count: int) -> AsyncIterator[House]:
-    """A house two of whose sandboxes may wait, of `count` that may be there at all."""
+async def a_house_behind_the_filter(count: int, **ready: Any) -> AsyncIterator[House]:
+    """A house with so many sandboxes made `ready`, two by default, of `count` that may be there."""
     root = Path(tempfile.mkdtemp(prefix="tf-", dir="/tmp")).resolve()
     try:
         for each in ("data/vault-view/views", "run", "vault"):
@@ -53,7 +53,7 @@ async def a_house_behind_the_filter(count: int) -> AsyncIterator[House]:
         socket = root / "filter.sock"
         async with (
             open_filter(settings, listen=socket, engine=Path(ENGINE_SOCKET), mode=0o600),
-            a_house(root, engine_socket=socket, waiting_sandboxes=2) as house,
+            a_house(root, engine_socket=socket, **(ready or {"waiting_sandboxes": 2})) as house,
         ):
             yield house
     finally:

@@ -1,4 +1,4 @@
-"""Things that are kept ready for a session's next turn, in tests of the room they are kept in."""
+"""Things that are kept ready for a turn, in tests of the room they are kept in."""
 
 import asyncio
 from collections.abc import AsyncIterator

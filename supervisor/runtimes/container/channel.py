@@ -1,6 +1,7 @@
 """A sandbox's CLI as a channel: bytes over the socket that the engine attached to its streams."""
 
 import asyncio
+import select
 import socket
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -77,6 +78,30 @@ class ContainerChannel:
         if self._watch is not None:
             self._watch.cancel()
         self._stream.close()
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it has said nothing that wasn't read yet, and hasn't closed; reads nothing."""
+        if self._unread or self._cut_off is not None:
+            return False
+        look = select.poll()
+        look.register(self._stream, select.POLLIN)
+        return not look.poll(0)
+
+    async def stirred(self) -> bool:
+        """Wait until it says something, or closes, and give whether it closed; nothing is read.
+
+        For one waiter, and not while anybody reads.
+        """
+        loop, stirs = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_reader(self._stream, stirs.set)
+        try:
+            await stirs.wait()
+            return not self._stream.recv(1, socket.MSG_PEEK)
+        except OSError:
+            return True
+        finally:
+            loop.remove_reader(self._stream)
 
     async def first_line(self, limit: int) -> bytes | None:
         """The first line of its output, without its end; what follows is left for `chunks`.

@@ -1,7 +1,8 @@
 """`sandboxed`: a fresh hardened container for each message, destroyed after it.
 
-Made for the message, or, where waiting ones are asked for, for the session's next one ahead of it:
-then it waits with a CLI that has seen no message, serves one, and is destroyed like any other.
+Made for the message, or ahead of it where that is asked for: for the session's next one, with a CLI
+that has seen no message, or as a spare one, with nothing in it, for whoever's comes. Either serves
+one, and is destroyed like any other.
 """
 
 import asyncio
@@ -85,11 +86,17 @@ class ContainerRuntime:
     as_seen_home: str | None = HOME
 
     def __init__(
-        self, *, maker: SandboxMaker, gateway: Gateway, room: WaitingRoom[Waiting]
+        self,
+        *,
+        maker: SandboxMaker,
+        gateway: Gateway,
+        room: WaitingRoom[Waiting],
+        spares: WaitingRoom[Sandbox],
     ) -> None:
         self._maker = maker
         self._gateway = gateway
         self._room = room
+        self._spares = spares
 
     @asynccontextmanager
     async def open(self, plan: RunPlan, gate: ToolGate) -> AsyncIterator[AgentRun]:
@@ -98,6 +105,10 @@ class ContainerRuntime:
             async with AsyncExitStack() as stack:
                 run = await self._from_room(stack, plan, gate)
                 yield await self._made(stack, plan, gate) if run is None else run
+
+    def make_ready(self) -> None:
+        """Make as many spare sandboxes as there are to be."""
+        self._spares.fill(lambda mark: self._maker.open(mark, None))
 
     def expect(self, plan: RunPlan) -> None:
         """Make a sandbox ready for another message like this plan's, if any are to wait."""
@@ -111,23 +122,41 @@ class ContainerRuntime:
         self._room.forget(session_id, why)
 
     async def _made(self, stack: AsyncExitStack, plan: RunPlan, gate: ToolGate) -> AgentRun:
-        try:
-            sandbox = await stack.enter_async_context(self._maker.open(plan))
-        except EngineRefused:
-            # There may be no room for one more: what only waits takes none from who has a message.
-            if not await self._room.give_way():
-                raise
-            sandbox = await stack.enter_async_context(self._maker.open(plan))
+        sandbox = await self._spare(stack, plan) or await self._new(stack, plan)
         door = await stack.enter_async_context(door_for(self._gateway, plan, sandbox.folder))
         connection = await _connected(stack, sandbox, plan, gate, ahead=False)
         return AgentRun(connection, sandbox.receipt, door)
+
+    async def _new(self, stack: AsyncExitStack, plan: RunPlan) -> Sandbox:
+        try:
+            return await stack.enter_async_context(self._maker.open(plan.turn_id, plan))
+        except EngineRefused:
+            # There may be no room for one more: what only waits takes none from who has a message.
+            if not any([await self._room.give_way(), await self._spares.give_way()]):
+                raise
+            return await stack.enter_async_context(self._maker.open(plan.turn_id, plan))
+
+    async def _spare(self, stack: AsyncExitStack, plan: RunPlan) -> Sandbox | None:
+        """One that waited for whoever came; None: there is none that is good."""
+        held = await self._spares.take_any(plan.session_id, plan.turn_id)
+        if held is None:
+            return None
+        try:
+            async with AsyncExitStack() as own:
+                spare = await own.enter_async_context(held)
+                sandbox = await self._maker.given(spare, plan)
+                stack.push_async_exit(own.pop_all())
+                return sandbox
+        except TurnFailed as error:  # one that is made now says so as well, if it finds the same
+            logger.info("a spare sandbox is of no use: %s", error.message)
+            return None
 
     @asynccontextmanager
     async def _ahead(self, plan: RunPlan, turn: TurnId) -> AsyncIterator[Waiting]:
         """A sandbox under that id, with a CLI in it that nobody speaks to yet."""
         gate = LateGate()
         async with AsyncExitStack() as stack:
-            sandbox = await stack.enter_async_context(self._maker.open(replace(plan, turn_id=turn)))
+            sandbox = await stack.enter_async_context(self._maker.open(turn, plan))
             connection = await _connected(stack, sandbox, plan, gate, ahead=True)
             yield Waiting(sandbox, connection, gate)
 

@@ -9,18 +9,19 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final, TypeVar, cast
 
 from supervisor.clock import Clock
 from supervisor.errors import (
+    AgentProcessFailed,
     EngineRefused,
     EngineUnreachable,
     IsolationRefused,
     SandboxKilled,
     VaultUnavailable,
 )
-from supervisor.ids import InstanceId
+from supervisor.ids import InstanceId, SessionId, TurnId
 from supervisor.observability.metrics import METRICS
 from supervisor.runtimes.container import receipt as receipts
 from supervisor.runtimes.container.channel import ContainerChannel
@@ -31,7 +32,12 @@ from supervisor.runtimes.container.turn_view import TurnView
 from supervisor.runtimes.container.vault_view import VaultViews, ViewReport
 from supervisor.runtimes.container.verify import shortfalls
 from supervisor.runtimes.contract import Receipt, RunPlan
-from supervisor.runtimes.turn_folder import TurnFolder, transcript_state, turn_folder
+from supervisor.runtimes.turn_folder import (
+    TurnFolder,
+    furnished,
+    transcript_state,
+    turn_folder,
+)
 
 _RECEIPT_SECONDS: Final = 10.0
 _REMOVAL_SECONDS: Final = 8.5
@@ -69,6 +75,13 @@ class Sandbox:
     receipt: Receipt
     made_at: float
 
+    async def spoilt(self) -> str:
+        """Of a spare one: wait until it has said something, or is gone, and say which."""
+        if not await self.channel.stirred():
+            return "it spoke, and nobody had spoken to it"
+        cause = await self.channel.cause_of_death()
+        return "it ended" if cause is None else cause.message
+
 
 class SandboxMaker:
     """Makes sandboxes, and looks again at those that were made a while ago."""
@@ -82,72 +95,90 @@ class SandboxMaker:
         self._clock = clock
 
     @asynccontextmanager
-    async def open(self, plan: RunPlan) -> AsyncIterator[Sandbox]:
+    async def open(self, turn: TurnId, plan: RunPlan | None) -> AsyncIterator[Sandbox]:
         """A sandbox that was found good; leaving the block removes all of it.
 
-        Raises TurnFailed; IsolationRefused, with the receipt, if it is weaker than it must be.
+        Without a plan it is a spare one: it shows and holds nothing, and is of no session, until it
+        is `given` to one. Raises TurnFailed; IsolationRefused, with the receipt, if it is weaker
+        than it must be.
         """
         async with AsyncExitStack() as stack:
             folder, image = await together(
-                stack.enter_async_context(turn_folder(self._sandboxes.turns, plan)),
+                stack.enter_async_context(turn_folder(self._sandboxes.turns, turn, plan)),
                 self._engine.image_id(self._sandboxes.image),
             )
-            view = await stack.enter_async_context(self._view(plan))
-            spec = self._spec(plan, folder, view.folder, image)
+            view = await stack.enter_async_context(self._view(turn, plan))
+            session = None if plan is None else plan.session_id
+            spec = self._spec(turn, session, folder, view.folder, image)
             container = await stack.enter_async_context(self._container(spec, view))
             channel, inspected = await together(
                 self._attached(stack, container, spec.limits), self._verified(spec, container)
             )
             # The view is filled while the engine starts the container; the CLI waits for both.
-            receipt, report = await together(
+            receipt, facts = await together(
                 self._started(channel, spec, inspected, container, folder.nonce),
-                view.complete(plan.cwd),
+                self._view_complete(view, plan),
             )
-            receipt = replace(receipt, measured={**receipt.measured, "view": _view_facts(report)})
+            receipt = replace(receipt, measured={**receipt.measured, **facts})
             if receipt.shortfalls:
                 raise _refusal(receipt, receipt.shortfalls)
             yield Sandbox(folder, view, spec, container, channel, receipt, self._clock.now())
 
+    async def given(self, spare: Sandbox, plan: RunPlan) -> Sandbox:
+        """A spare sandbox for a turn that begins now: what that needs is in it then.
+
+        As with `renewed`, it is of no use if this raises TurnFailed.
+        """
+        if not spare.channel.is_silent:
+            raise AgentProcessFailed("what nobody has spoken to has spoken, or is gone")
+        receipt, folder = await together(
+            self._renewed(spare, plan, PurePosixPath()), furnished(spare.folder, plan)
+        )
+        return replace(spare, folder=folder, receipt=receipt)
+
     async def renewed(self, sandbox: Sandbox, plan: RunPlan) -> Receipt:
-        """The receipt for a turn that begins now in a sandbox that was made before.
+        """The receipt for a turn that begins now in a sandbox that was made for its session.
 
         The view is the vault's as it is now, the image is still the one that is asked for, the
         conversation is where it was, and the engine still reports the cage that it reported at the
         start. Raises TurnFailed: something of this isn't so, and the sandbox is of no use.
         """
-        (_, report), image = await together(
-            together(
-                self._require_as_it_was(sandbox, plan), self._view_renewed(sandbox.view, plan)
-            ),
+        receipt, state = await together(
+            self._renewed(sandbox, plan, plan.cwd), asyncio.to_thread(transcript_state, plan)
+        )
+        if state != sandbox.folder.transcript_state:
+            raise VaultUnavailable("the conversation was changed since it was taken up")
+        return receipt
+
+    async def _renewed(self, sandbox: Sandbox, plan: RunPlan, kept: PurePosixPath) -> Receipt:
+        sandbox.view.begin(plan, self._sandboxes.own_files, kept=kept)
+        (_, facts), image = await together(
+            together(self._require_as_it_was(sandbox), self._view_complete(sandbox.view, plan)),
             self._engine.image_id(self._sandboxes.image),
         )
         if image != sandbox.spec.image:
             raise EngineRefused("sandboxes are made of another image by now")
         waited = max(0.0, self._clock.now() - sandbox.made_at)
-        more = {"view": _view_facts(report), "waitedSeconds": round(waited, 1)}
+        more = {**facts, "waitedSeconds": round(waited, 1)}
         return replace(sandbox.receipt, measured={**sandbox.receipt.measured, **more})
 
-    async def _require_as_it_was(self, sandbox: Sandbox, plan: RunPlan) -> None:
-        state, inspected = await together(
-            asyncio.to_thread(transcript_state, plan), self._engine.inspect(sandbox.container)
-        )
-        if state != sandbox.folder.transcript_state:
-            raise VaultUnavailable("the conversation was changed since it was taken up")
+    async def _require_as_it_was(self, sandbox: Sandbox) -> None:
+        inspected = await self._engine.inspect(sandbox.container)
         if inspected is None:
             raise SandboxKilled("the sandbox was removed from outside")
         if weak := shortfalls(sandbox.spec, inspected, "running"):
             raise IsolationRefused(f"the sandbox isn't what it was: {'; '.join(weak)}")
 
-    async def _view_renewed(self, view: TurnView, plan: RunPlan) -> ViewReport:
-        view.begin(plan, self._sandboxes.own_files, kept=plan.cwd)
-        return await view.complete(plan.cwd)
+    async def _view_complete(self, view: TurnView, plan: RunPlan | None) -> dict[str, object]:
+        return {} if plan is None else {"view": _view_facts(await view.complete(plan.cwd))}
 
     @asynccontextmanager
-    async def _view(self, plan: RunPlan) -> AsyncIterator[TurnView]:
+    async def _view(self, turn: TurnId, plan: RunPlan | None) -> AsyncIterator[TurnView]:
         # Made here, at once and not in a thread: what is made is also undone.
-        view = TurnView(self._views, plan.turn_id, self._views.reserve(plan.turn_id))
+        view = TurnView(self._views, turn, self._views.reserve(turn))
         try:
-            view.begin(plan, self._sandboxes.own_files)
+            if plan is not None:
+                view.begin(plan, self._sandboxes.own_files)
             yield view
         except EngineRefused as refused:
             # What can't be filled is removed, and then the engine finds nothing to mount.
@@ -155,12 +186,14 @@ class SandboxMaker:
         finally:
             await view.discard()
 
-    def _spec(self, plan: RunPlan, folder: TurnFolder, view: Path, image: str) -> ContainerSpec:
+    def _spec(
+        self, turn: TurnId, session: SessionId | None, folder: TurnFolder, view: Path, image: str
+    ) -> ContainerSpec:
         return container_spec(
             image=image,
             instance=self._sandboxes.instance,
-            session=plan.session_id,
-            turn=plan.turn_id,
+            session=session,
+            turn=turn,
             started=self._clock.now(),
             vault_view=self._sandboxes.on_engine(view),
             turn_folder=self._sandboxes.on_engine(folder.run),

@@ -187,7 +187,7 @@ def container_spec(  # noqa: PLR0913  # the turn, and where its things are
     *,
     image: str,
     instance: InstanceId,
-    session: SessionId,
+    session: SessionId | None,
     turn: TurnId,
     started: float,
     vault_view: PurePosixPath,
@@ -195,7 +195,7 @@ def container_spec(  # noqa: PLR0913  # the turn, and where its things are
     limits: Limits,
     engine_root: PurePosixPath | None = None,
 ) -> ContainerSpec:
-    """The sandbox of one turn.
+    """The sandbox of one turn; `session` None: of any, as that isn't known yet.
 
     `engine_root` is where the engine keeps its volumes; None: nothing of ours lies there.
 
@@ -223,12 +223,12 @@ def container_spec(  # noqa: PLR0913  # the turn, and where its things are
 
 
 def labels(
-    instance: InstanceId, session: SessionId, turn: TurnId, started: float
+    instance: InstanceId, session: SessionId | None, turn: TurnId, started: float
 ) -> tuple[tuple[str, str], ...]:
     """What marks a container as ours: the reaper goes by these, never by a name."""
     return (
         (LABEL_INSTANCE, instance),
-        (LABEL_SESSION, session),
+        *(() if session is None else ((LABEL_SESSION, session),)),
         (LABEL_STARTED, str(int(started))),
         (LABEL_TURN, turn),
     )

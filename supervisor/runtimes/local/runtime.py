@@ -59,7 +59,9 @@ class LocalRuntime:
     async def open(self, plan: RunPlan, gate: ToolGate) -> AsyncIterator[AgentRun]:
         """Start a CLI for this turn; leaving the block ends it and all it started."""
         async with AsyncExitStack() as stack:
-            folder = await stack.enter_async_context(turn_folder(self._terms.turns, plan))
+            folder = await stack.enter_async_context(
+                turn_folder(self._terms.turns, plan.turn_id, plan)
+            )
             door = await stack.enter_async_context(door_for(self._gateway, plan, folder))
             places = self._places(plan, folder)
             # The second line, should the keeper be ended itself: a mark in their environment.
@@ -68,6 +70,9 @@ class LocalRuntime:
             connection = await stack.enter_async_context(open_agent(plan, places, channel, gate))
             await asyncio.to_thread(folder.forget_servers)
             yield AgentRun(connection, receipt, door)
+
+    def make_ready(self) -> None:
+        """Nothing is: a process is soon started."""
 
     def expect(self, plan: RunPlan) -> None:
         """Nothing is got ready: a process is soon started."""

@@ -36,10 +36,10 @@ def made() -> Made:
 class Told:
     """What the room told of its things, in order; from the `refused`th on it can't be told."""
 
-    steps: list[tuple[SessionId, TurnId, dict[str, Any]]] = field(default_factory=list)
+    steps: list[tuple[SessionId | None, TurnId, dict[str, Any]]] = field(default_factory=list)
     refused: int | None = None
 
-    async def __call__(self, session: SessionId, mark: TurnId, what: dict[str, Any]) -> None:
+    async def __call__(self, session: SessionId | None, mark: TurnId, what: dict[str, Any]) -> None:
         if self.refused is not None and len(self.steps) >= self.refused:
             raise ConfigurationError("no entry can be written")
         self.steps.append((session, mark, what))

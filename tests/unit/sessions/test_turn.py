@@ -101,6 +101,9 @@ class ScriptedRuntime:
                 await self.clearing()
             self.log.append("cleared")
 
+    def make_ready(self) -> None:
+        """Nothing is."""
+
     def expect(self, plan: RunPlan) -> None:
         raise AssertionError("a turn that is performed expects no other", plan)
 
