@@ -12,6 +12,7 @@ from typing import Final, Self
 
 from supervisor.errors import ConfigurationError, TurnFailed
 from supervisor.ids import InstanceId, SessionId, TurnId
+from supervisor.later import Later
 from supervisor.observability.health import Leftovers, Sandbox
 from supervisor.observability.metrics import METRICS
 from supervisor.observability.recording import Append
@@ -60,27 +61,18 @@ class Sweeper:
         self._owners = owners
         self._instance = instance
         self._turns = turns
-        self._missed = asyncio.Event()
-        self._again: asyncio.Task[None] | None = None
+        self._missed = Later(self._make_up, soonest=_SOONEST_SECONDS, latest=_LATEST_SECONDS)
 
     async def __aenter__(self) -> Self:
-        self._again = asyncio.create_task(self._make_up())
+        await self._missed.__aenter__()
         return self
 
-    async def __aexit__(self, *_exception: object) -> None:
-        if self._again is not None:
-            self._again.cancel()
-            await asyncio.wait({self._again})
+    async def __aexit__(self, *exception: object) -> None:
+        await self._missed.__aexit__(*exception)
 
     async def _make_up(self) -> None:
-        seconds = _SOONEST_SECONDS
-        while True:
-            await self._missed.wait()
-            await asyncio.sleep(seconds)
-            seconds = min(2 * seconds, _LATEST_SECONDS)
-            if await self._sweep_containers():
-                seconds = _SOONEST_SECONDS
-                await self._sweep_rest()
+        if await self._sweep_containers():
+            await self._sweep_rest()
 
     async def sweep_all(self) -> None:
         """At the start: what a supervisor before us left, its processes included."""
@@ -100,11 +92,11 @@ class Sweeper:
         try:
             reaped = await reap_containers(self._engine, self._instance, self._living)
         except TurnFailed as error:
-            if not self._missed.is_set():
+            if not self._missed.is_wanted:
                 logger.info("containers were not looked at: %s", error.message)
-            self._missed.set()
+            self._missed.want()
             return False
-        self._missed.clear()
+        self._missed.drop()
         if reaped.removed:
             logger.warning("removed %d left-over containers", reaped.removed)
         await self._tell("containers", reaped.removed)

@@ -11,6 +11,7 @@ from typing import Final, Self
 
 from supervisor.errors import SessionNotFound, TrustfloorError
 from supervisor.ids import SessionId
+from supervisor.later import Later
 from supervisor.observability.logs import log_context
 
 logger = logging.getLogger(__name__)
@@ -28,25 +29,21 @@ class LateEndings:
     """
 
     def __init__(self, seconds: float = SECONDS) -> None:
-        self._seconds = seconds
         self._kept: dict[SessionId, list[Write]] = {}
-        self._there = asyncio.Event()
         self._turn = asyncio.Lock()
-        self._task: asyncio.Task[None] | None = None
+        self._later = Later(self._settle_all, soonest=seconds, latest=seconds)
 
     async def __aenter__(self) -> Self:
-        self._task = asyncio.create_task(self._write_on())
+        await self._later.__aenter__()
         return self
 
-    async def __aexit__(self, *_: object) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait({self._task})
+    async def __aexit__(self, *exception: object) -> None:
+        await self._later.__aexit__(*exception)
 
     def keep(self, session_id: SessionId, writes: Sequence[Write]) -> None:
         """Write these later, one after the other."""
         self._kept.setdefault(session_id, []).extend(writes)
-        self._there.set()
+        self._later.want()
 
     async def settle(self, session_id: SessionId) -> None:
         """Write what is left of the session's last ending. Raises what the writing raises."""
@@ -67,14 +64,11 @@ class LateEndings:
         with log_context(session_id=session_id):
             logger.info("what was missing of the last turn's ending is stored")
 
-    async def _write_on(self) -> None:
-        while True:
-            await self._there.wait()
-            await asyncio.sleep(self._seconds)
-            for session_id in list(self._kept):
-                await self._try(session_id)
-            if not self._kept:
-                self._there.clear()
+    async def _settle_all(self) -> None:
+        for session_id in list(self._kept):
+            await self._try(session_id)
+        if not self._kept:
+            self._later.drop()
 
     async def _try(self, session_id: SessionId) -> None:
         try:
