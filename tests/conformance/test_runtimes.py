@@ -11,7 +11,7 @@ from supervisor.errors import SessionBusy
 from supervisor.sessions.memory import transcript_for
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.house import KEY, House, a_house, bash, calls, is_a, prompt, step
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import until
 
 LEVELS = list(TrustLevel)
 
@@ -160,7 +160,7 @@ async def test_an_abort_ends_the_children_of_a_tool(house: House, level: TrustLe
     marker = f"tf_child_{os.getpid()}_{level.value}"
     command = f"python3 -c 'import time; time.sleep(600)' {marker}"
     turn = await house.send(prompt(bash(command), step("ok")), level, until=is_a("tool_use"))
-    await _until(lambda: bool(_processes(marker)))
+    await until(lambda: _processes(marker))
     await house.parts.conversations.abort(turn.session_id, "enough")
     await turn.go_on()
     person.cancel()
@@ -286,10 +286,3 @@ def _processes(marker: str) -> list[int]:
             if marker.encode() in command:
                 found.append(int(entry.name))
     return found
-
-
-async def _until(condition: object) -> None:
-    assert callable(condition)
-    async with asyncio.timeout(A_WHILE):
-        while not condition():
-            await asyncio.sleep(0.05)

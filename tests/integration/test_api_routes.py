@@ -14,7 +14,7 @@ from supervisor.policy.call import ToolCall
 from supervisor.storage.session import SessionCreate
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.api import ApiWorld, api_world
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import until
 
 
 @pytest.fixture
@@ -206,9 +206,7 @@ class TestPermissions:
         asking = group.create_task(
             world.parts.approvals.ask(turn, self.call(), "rule", "reason", "bash")
         )
-        async with asyncio.timeout(A_WHILE):
-            while not world.parts.approvals.pending(turn.session_id):
-                await asyncio.sleep(0.01)
+        await until(lambda: world.parts.approvals.pending(turn.session_id))
         return turn.session_id, asking
 
     async def test_one_that_waits_is_listed_and_granted_once(self, world: ApiWorld) -> None:
@@ -264,9 +262,7 @@ async def test_a_question_is_listed_and_answered_with_what_was_offered(world: Ap
     turn = TurnContext(await world.session(), new_turn_id())
     async with world.client() as client, asyncio.TaskGroup() as group:
         asking = group.create_task(world.parts.questions.ask(turn, "toolu_1", asked))
-        async with asyncio.timeout(A_WHILE):
-            while not world.parts.questions.pending():
-                await asyncio.sleep(0.01)
+        await until(world.parts.questions.pending)
         (listed,) = (await client.get("/api/questions")).json()["questions"]
         assert listed["sessionId"] == turn.session_id
         path = f"/api/questions/{listed['requestId']}/answer"
@@ -292,9 +288,7 @@ async def test_a_question_is_declined_at_once_and_the_agent_is_told(
     asked = {"questions": [{"question": "Which?", "options": [{"label": "this"}]}]}
     async with world.client() as client, asyncio.TaskGroup() as group:
         asking = group.create_task(world.parts.questions.ask(turn, "toolu_1", asked))
-        async with asyncio.timeout(A_WHILE):
-            while not world.parts.questions.pending():
-                await asyncio.sleep(0.01)
+        await until(world.parts.questions.pending)
         (listed,) = (await client.get("/api/questions")).json()["questions"]
         path = f"/api/questions/{listed['requestId']}"
         long = await client.post(f"{path}/decline", json={"message": "x" * 10_001})

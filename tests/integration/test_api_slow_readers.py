@@ -16,7 +16,7 @@ from supervisor.events.log import BATCH_BYTES
 from supervisor.ids import SessionId, TurnId
 from tests.worlds.api import TOKEN, ApiWorld, api_world, done, text
 from tests.worlds.strict_sse import Message, StrictParser
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import A_WHILE, until
 
 HIGH_WATER = 64 << 10  # uvicorn's
 MIB = 1 << 20
@@ -60,9 +60,7 @@ async def read_on(raw: socket.socket) -> list[Message]:
 
 
 async def until_read(world: ApiWorld, readers: int) -> None:
-    async with asyncio.timeout(A_WHILE):
-        while world.log.hub.all_readers() != readers:
-            await asyncio.sleep(0.01)
+    await until(lambda: world.log.hub.all_readers() == readers)
 
 
 def buffered(world: ApiWorld) -> list[int]:
@@ -115,9 +113,7 @@ async def test_who_takes_nothing_for_ever_is_let_go(tmp_path: Path) -> None:
             await until_read(world, 1)
             await say(world, session, MIB, 12)
             await until_read(world, 0)
-            async with asyncio.timeout(A_WHILE):
-                while world.at.server.server_state.connections:
-                    await asyncio.sleep(0.01)
+            await until(lambda: not world.at.server.server_state.connections)
 
 
 async def test_control_unguarded_one_who_takes_nothing_stays(world: ApiWorld) -> None:

@@ -14,7 +14,7 @@ import pytest
 from supervisor.ids import SessionId
 from tests.worlds.api import TOKEN, ApiWorld, aborted, api_world, done, failed, text
 from tests.worlds.strict_sse import Message, StrictParser
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import A_WHILE, until
 
 EXOTIC = "x\u2028\u2029\u0085\u000b\u000c\u001c\r\n\r\ndata: fake\n\nevent: done\ndata: {}\n\ny"
 
@@ -83,9 +83,7 @@ def delta(message: Message | None) -> str:
 
 
 async def until_nobody_reads(world: ApiWorld) -> None:
-    async with asyncio.timeout(A_WHILE):
-        while world.log.hub.all_readers():
-            await asyncio.sleep(0.01)
+    await until(lambda: not world.log.hub.all_readers())
 
 
 async def test_each_event_arrives_before_the_next_is_made_and_done_ends_the_stream(
@@ -305,9 +303,7 @@ class TestWaitingForTheEnd:
         async with world.client() as client, asyncio.TaskGroup() as group:
             body = {"message": "go", "sessionId": session}
             waiting = group.create_task(client.post("/api/chat", json=body))
-            async with asyncio.timeout(A_WHILE):
-                while not world.turns.running:
-                    await asyncio.sleep(0.01)
+            await until(lambda: world.turns.running)
             url = f"/api/chat/session/{session}/abort"
             assert (await client.post(url, json={"reason": "enough"})).json() == {"aborted": True}
             assert (await waiting).status_code == 409

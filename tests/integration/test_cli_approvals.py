@@ -1,6 +1,5 @@
 """`trustfloor approvals`: what waits in all sessions, seen and answered at one terminal."""
 
-import asyncio
 import json
 import unicodedata
 from collections.abc import AsyncIterator
@@ -11,7 +10,7 @@ import pytest
 from tests.worlds.api import ApiWorld, api_world
 from tests.worlds.people import People, people_at
 from tests.worlds.terminal import terminal
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import until
 
 
 @pytest.fixture
@@ -53,9 +52,9 @@ async def test_what_waits_in_all_sessions_is_asked_about_one_after_another(
         )
         shown.type("s\n")
         assert (await second).decision == "denied"
-        async with asyncio.timeout(A_WHILE):
-            while not people.world.turns.aborted:  # after the denial, so that its reason is told
-                await asyncio.sleep(0.01)
+        await until(
+            lambda: people.world.turns.aborted
+        )  # after the denial, so that its reason is told
         ((aborted, _),) = people.world.turns.aborted
         assert aborted == two.session_id
         await shown.until("? Which?")

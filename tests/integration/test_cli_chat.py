@@ -28,7 +28,7 @@ from tests.worlds.api import TOKEN, ApiWorld, api_world, done, failed, text
 from tests.worlds.forked import PIPE, STDOUT, Forked, trustfloor
 from tests.worlds.server import environment
 from tests.worlds.terminal import terminal
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import A_WHILE, until
 
 
 @pytest.fixture
@@ -87,9 +87,7 @@ async def chat(world: ApiWorld, *arguments: str, url: str | None = None) -> Asyn
 
 async def the_turn(world: ApiWorld) -> SessionId:
     """The session of the turn that the CLI has begun."""
-    async with asyncio.timeout(A_WHILE):
-        while not world.turns.running:
-            await asyncio.sleep(0.01)
+    await until(lambda: world.turns.running)
     (session,) = world.turns.running
     return session
 

@@ -22,7 +22,7 @@ from supervisor.policy.call import ToolCall
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.api import TOKEN, ApiWorld, api_world
 from tests.worlds.grants import asking_about, wary_policy
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import until
 
 
 @pytest.fixture
@@ -55,9 +55,7 @@ async def waiting(world: ApiWorld, session: SessionId) -> AsyncIterator[asyncio.
             TurnContext(session, TurnId("turn_1")), made.asking.call, "r", "why", "read", offer=made
         )
     )
-    async with asyncio.timeout(A_WHILE):
-        while not world.parts.approvals.pending():
-            await asyncio.sleep(0.01)
+    await until(world.parts.approvals.pending)
     yield task
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
@@ -169,9 +167,7 @@ async def test_a_number_where_nothing_is_suggested_is_asked_about_again(world: A
             *("r", "why", "read"),
         )
     )
-    async with asyncio.timeout(A_WHILE):
-        while not world.parts.approvals.pending():
-            await asyncio.sleep(0.01)
+    await until(world.parts.approvals.pending)
     shown = await typed(world, "1", "2, 3", "y")
     assert (await asking).decision == "granted"
     assert shown.count("nothing can be granted beyond this call") == 2

@@ -24,7 +24,7 @@ from supervisor.runtimes.container.receipt import judge
 from supervisor.runtimes.container.start_line import StartLine, encode
 from supervisor.settings import Settings
 from tests.worlds import engine as world
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import until
 
 pytestmark = pytest.mark.engine
 
@@ -190,9 +190,7 @@ async def test_an_attach_that_nobody_waits_for_any_more_leaves_no_socket(engine:
             attaching.cancel()
             await asyncio.wait({attaching})
         (await engine.attach(box.id)).close()  # the earlier ones are through by then
-        async with asyncio.timeout(A_WHILE):
-            while _sockets() != before:
-                await asyncio.sleep(0.01)
+        await until(lambda: _sockets() == before)
         # One that was only dropped is closed as well, and warned of, which is an error here.
 
 

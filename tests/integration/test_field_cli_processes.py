@@ -21,7 +21,7 @@ import pytest_asyncio
 
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.house import House, Told, Turn, a_house, bash, calls, is_a, prompt, step
-from tests.worlds.leftovers import nothing_left_of, processes_with
+from tests.worlds.leftovers import processes_with
 from tests.worlds.mcp_servers import STUBBORN, plain
 from tests.worlds.process_house import a_process_house
 from tests.worlds.process_house import is_a as is_of
@@ -130,7 +130,7 @@ async def test_a_turn_aborted_in_any_state_at_any_level_ends_once_and_leaves_not
 
     with foreign_claude(tmp_path) as stranger:
         turns = await asyncio.gather(*(one(*moment) for moment in moments))
-        await nothing_left_of(house.root / "data", house.root / "run")
+        await house.nothing_left()
         assert stranger.poll() is None
     for turn in turns:
         assert await house.parts.log.last_seq(turn.session_id) == turn.end["seq"]
@@ -150,7 +150,7 @@ async def test_an_agent_that_does_not_even_listen_is_ended_all_the_same(house: H
     assert await house.parts.conversations.abort(turn.session_id, "enough")
     await turn.go_on()
     require_one_end(turn, "aborted")
-    await nothing_left_of(house.root / "data", house.root / "run")
+    await house.nothing_left()
 
 
 async def test_two_aborts_at_once_are_one(house: House) -> None:

@@ -21,7 +21,6 @@ from supervisor.runtimes.container.engine import RUNNER_IMAGE
 from supervisor.sessions.late_endings import LateEndings
 from supervisor.storage.reserve import RESERVE_BYTES
 from tests.worlds.house import House, Told, a_house, bash, is_a, prompt, step
-from tests.worlds.leftovers import nothing_left_of
 from tests.worlds.second_engine import (
     SecondEngine,
     SmallDisk,
@@ -30,7 +29,7 @@ from tests.worlds.second_engine import (
     short_folder,
     small_disk,
 )
-from tests.worlds.waiting import A_WHILE, SOON
+from tests.worlds.waiting import SOON, until
 
 PER_REQUEST = 120
 """Tokens that the scripted model tells of a request, unless a script says otherwise."""
@@ -90,7 +89,7 @@ async def test_an_engine_s_full_disk(engine: tuple[SecondEngine, SmallDisk], lef
         assert "docker system prune" in str(engine_check.remedy)
         await works(house, disk)
         assert second.docker("ps", "--all", "--quiet") == ""
-        await nothing_left_of(house.parts.settings.data_dir, house.parts.settings.runtime_dir)
+        await house.nothing_left()
 
 
 @asynccontextmanager
@@ -123,7 +122,7 @@ async def test_a_runtime_folder_s_full_disk() -> None:
         assert found.ok is False
         assert str(disk.folder) in found.detail
         await works(house, disk)
-        await nothing_left_of(house.parts.settings.data_dir, house.parts.settings.runtime_dir)
+        await house.nothing_left()
 
 
 async def test_a_vault_that_finds_no_room_for_its_view() -> None:
@@ -136,7 +135,7 @@ async def test_a_vault_that_finds_no_room_for_its_view() -> None:
         assert "free some space" in told["remedy"]
         assert check_data_dir(house.parts.settings.data_dir).ok is False
         await works(house, disk)
-        await nothing_left_of(house.parts.settings.data_dir, house.parts.settings.runtime_dir)
+        await house.nothing_left()
 
 
 async def test_a_data_folder_that_is_full_takes_no_message_and_says_why() -> None:
@@ -200,6 +199,4 @@ async def test_a_data_folder_that_fills_up_under_a_turn_has_room_left_for_its_en
         assert "full" in turn.end["error"] or "No space left" in turn.end["error"]
         assert not reserve.exists()
         await works(house, disk)
-        async with asyncio.timeout(A_WHILE):  # held again by what is done after a turn
-            while not reserve.exists():
-                await asyncio.sleep(0.02)
+        await until(reserve.exists)  # held again by what is done after a turn

@@ -18,7 +18,6 @@ import pytest
 from supervisor.runtimes.container.engine import RUNNER_IMAGE
 from tests.worlds.engine_faults import FaultyEngine, faulty_engine
 from tests.worlds.house import House, Told, a_house, bash, prompt, step
-from tests.worlds.leftovers import nothing_left_of
 from tests.worlds.process_house import a_process_house
 
 pytestmark = pytest.mark.engine
@@ -48,7 +47,7 @@ async def refused(house: House, mend: Mend) -> Told:
     await mend()
     again = await house.send(prompt(step("Works.")), session_id=turn.session_id)
     assert again.end["type"] == "done", again.end
-    await nothing_left_of(house.root / "data", house.root / "run")
+    await house.nothing_left()
     return turn.end
 
 

@@ -13,7 +13,6 @@ from supervisor.errors import SessionBusy
 from supervisor.sessions.records import TurnStarted
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.house import House, Turn, is_a, prompt, step
-from tests.worlds.leftovers import left_of
 from tests.worlds.noting_model import a_noted_house, a_noting_model
 
 pytestmark = pytest.mark.engine
@@ -35,7 +34,7 @@ async def test_of_two_messages_at_once_one_runs_and_none_is_lost(level: TrustLev
             )
             turn = the_one_that_runs(house, answers)
             await turn.go_on(is_a("isolation"))
-            sandboxes = len((await left_of(house.root / "data", house.root / "run")).containers)
+            sandboxes = len((await house.left()).containers)
             assert sandboxes == (1 if level is TrustLevel.SANDBOXED else 0)
             await turn.go_on()
             assert turn.end["type"] == "done", turn.end

@@ -4,7 +4,6 @@ The kinds behind S10 (a folder that is taken for another), S12 (a cryptic failur
 S29 (a session that takes no message ever again).
 """
 
-import asyncio
 import sqlite3
 from contextlib import closing
 from typing import Any
@@ -15,7 +14,7 @@ from supervisor.errors import InvalidRequest
 from supervisor.sessions.message import MAX_MESSAGE_CHARS
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.house import a_house, prompt, step
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import until
 
 pytestmark = pytest.mark.engine
 
@@ -70,9 +69,7 @@ async def test_a_turn_whose_end_could_not_be_stored_does_not_lock_its_session() 
     async with a_house() as house:
         first = await house.send(prompt(step("ok")), TrustLevel.FULL)
         with closing(sqlite3.connect(house.vault / "Chat" / "sessions.db")) as db:
-            async with asyncio.timeout(A_WHILE):
-                while states(db) != ["done"]:
-                    await asyncio.sleep(0.01)
+            await until(lambda: states(db) == ["done"])
             db.execute("UPDATE turns SET state = 'running', ended_at = NULL")
             db.commit()
             second = await house.send(

@@ -3,17 +3,17 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
-from supervisor.runtimes.container.engine import Engine
+from supervisor.runtimes.container.engine import ContainerId, Engine
 from supervisor.variables import ENGINE_SOCKET
-from tests.worlds.engine import relay
+from tests.worlds.engine import Relay, relay
 from tests.worlds.engine_faults import faulty_engine
 from tests.worlds.house import House, Turn, a_house, bash, is_a, prompt, step
-from tests.worlds.leftovers import left_of, nothing_left_of
 
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
 
@@ -33,7 +33,13 @@ async def goes_on(house: House, turn: Turn) -> None:
     again = await house.send(prompt(step("Fine.")), session_id=turn.session_id)
     assert again.end["type"] == "done"
     assert again.events[0]["sessionId"] == turn.session_id
-    await nothing_left_of(house.root / "data", house.root / "run")
+    await house.nothing_left()
+
+
+async def its_container(house: House) -> ContainerId:
+    """The one container that the house has now."""
+    (container,) = (await house.left()).containers
+    return container
 
 
 async def test_an_agent_out_of_memory_is_told_which_limit_and_what_to_do(house: House) -> None:
@@ -55,9 +61,8 @@ async def test_a_tool_out_of_memory_fails_alone_and_the_turn_is_done(house: Hous
 
 async def test_a_sandbox_killed_from_outside_is_not_called_memory(house: House) -> None:
     turn = await house.send(prompt(bash("sleep 600"), step("x")), until=is_a("tool_use"))
-    (container,) = (await left_of(house.root / "data", house.root / "run")).containers
     async with Engine() as engine:
-        await engine.kill(container)
+        await engine.kill(await its_container(house))
     await turn.go_on()
     assert turn.end["code"] == "sandbox_killed", turn.end
     assert "killed from outside" in turn.end["error"]
@@ -73,9 +78,8 @@ async def test_a_kill_from_outside_is_not_memory_though_a_tool_ran_out_of_it_bef
     turn = await house.send(message, until=is_a("tool_result"))
     assert "status 137" in turn.end["content"]
     await turn.go_on(is_a("tool_use"))
-    (container,) = (await left_of(house.root / "data", house.root / "run")).containers
     async with Engine() as engine:
-        await engine.kill(container)
+        await engine.kill(await its_container(house))
     await turn.go_on()
     assert turn.end["code"] == "sandbox_killed", turn.end
     await goes_on(house, turn)
@@ -83,7 +87,7 @@ async def test_a_kill_from_outside_is_not_memory_though_a_tool_ran_out_of_it_bef
 
 async def test_a_sandbox_paused_from_outside_ends_its_turn_under_its_own_name(house: House) -> None:
     turn = await house.send(prompt(bash("sleep 600"), step("x")), until=is_a("tool_use"))
-    (container,) = (await left_of(house.root / "data", house.root / "run")).containers
+    container = await its_container(house)
     paused = await asyncio.create_subprocess_exec(
         "docker", "pause", container, stdout=asyncio.subprocess.DEVNULL
     )
@@ -111,20 +115,27 @@ async def test_an_agent_that_its_own_tool_killed_was_not_killed_from_outside(hou
     await goes_on(house, turn)
 
 
-async def test_an_engine_lost_in_the_turn_is_told_and_the_next_message_finds_it_again() -> None:
+@asynccontextmanager
+async def a_turn_that_lost_its_engine() -> AsyncIterator[tuple[House, Turn, Relay]]:
+    """It has ended; its engine is away until the relay is opened."""
     with relay(ENGINE_SOCKET) as engine:
         async with a_house(engine_socket=engine.path) as house:
             turn = await house.send(prompt(bash("sleep 600"), step("x")), until=is_a("tool_use"))
             engine.cut()
             await turn.go_on()
             assert turn.end["code"] == "engine_lost", turn.end
-            assert "scripts/engine" in turn.end["remedy"]
-            away = await house.send(prompt(step("x")), session_id=turn.session_id)
-            assert away.end["code"] == "engine_unreachable", away.end
-            assert str(engine.path) in away.end["error"]
-            assert "scripts/engine" in away.end["remedy"]
-            engine.open()
-            await goes_on(house, turn)
+            yield house, turn, engine
+
+
+async def test_an_engine_lost_in_the_turn_is_told_and_the_next_message_finds_it_again() -> None:
+    async with a_turn_that_lost_its_engine() as (house, turn, engine):
+        assert "scripts/engine" in turn.end["remedy"]
+        away = await house.send(prompt(step("x")), session_id=turn.session_id)
+        assert away.end["code"] == "engine_unreachable", away.end
+        assert str(engine.path) in away.end["error"]
+        assert "scripts/engine" in away.end["remedy"]
+        engine.open()
+        await goes_on(house, turn)
 
 
 @pytest.mark.parametrize("aborted", [False, True], ids=["left alone", "aborted"])
@@ -156,12 +167,7 @@ async def test_an_engine_that_stands_still_in_the_turn_ends_it_and_is_named(
 
 async def test_what_a_lost_engine_kept_of_ours_goes_once_it_is_back() -> None:
     """Nobody sends a message, and nobody starts the supervisor anew."""
-    with relay(ENGINE_SOCKET) as engine:
-        async with a_house(engine_socket=engine.path) as house:
-            turn = await house.send(prompt(bash("sleep 600"), step("x")), until=is_a("tool_use"))
-            engine.cut()
-            await turn.go_on()
-            assert turn.end["code"] == "engine_lost", turn.end
-            assert (await left_of(house.root / "data", house.root / "run")).containers
-            engine.open()
-            await nothing_left_of(house.root / "data", house.root / "run")
+    async with a_turn_that_lost_its_engine() as (house, _turn, engine):
+        assert (await house.left()).containers
+        engine.open()
+        await house.nothing_left()

@@ -17,7 +17,7 @@ from supervisor.runtimes.local.process import KEEPER, local_process
 from supervisor.trust.levels import TrustLevel
 from tests.integration.test_leftover_processes import is_alive
 from tests.worlds.house import a_house, bash, is_a, prompt, step
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import A_WHILE, until
 
 FORGOTTEN = """
 import os, sys, time
@@ -140,9 +140,7 @@ async def test_an_aborted_turn_at_full_leaves_no_process_that_wanted_to_be_forgo
         turn = await house.send(
             prompt(bash(command), step("x")), TrustLevel.FULL, until=is_a("tool_use")
         )
-        async with asyncio.timeout(A_WHILE):
-            while not (noted.exists() and noted.read_text().strip()):
-                await asyncio.sleep(0.05)
+        await until(lambda: noted.exists() and noted.read_text().strip())
         pid = int(noted.read_text())
         assert is_alive(pid)
         assert await house.parts.conversations.abort(turn.session_id, "enough")

@@ -18,7 +18,7 @@ from supervisor.mcp.dialogue import LONGEST_NAME, ServerFailed
 from supervisor.mcp.far import LONGEST_LISTING, MOST_GREETINGS, MOST_LISTINGS, FarServer
 from supervisor.mcp.relay import Relay
 from supervisor.mcp.started import parsed
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import A_WHILE, until
 
 MIB = 1024 * 1024
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
@@ -109,8 +109,7 @@ async def test_a_farewell_without_end_holds_up_no_ending() -> None:
         await server.tools()
         async with asyncio.timeout(A_WHILE):
             await server.close()
-            while world.open:
-                await asyncio.sleep(0.01)
+        await until(lambda: not world.open)
         assert "delete" in world.heard  # control: it was said goodbye to
         assert sent < 32 * MIB
 

@@ -14,6 +14,7 @@ from supervisor.mcp.relay import MOST_REFUSALS, REFUSED, RELAYED, Relay
 from supervisor.mcp.server_entry import read_entry
 from supervisor.policy.mcp_names import tool_name
 from tests.worlds.far_servers import KINDS, Kind, a_far_server
+from tests.worlds.waiting import until
 
 SECRET = "CANARY-known-to-the-server-0123456789"
 HEADERS = {"Authorization": "Bearer ${T}"}
@@ -228,6 +229,4 @@ async def test_hanging_up_leaves_no_connection() -> None:
         async with a_talk(s=far.entry) as talk:
             await talk.meet()
             assert far.open == 1
-        async with asyncio.timeout(60):
-            while far.open:
-                await asyncio.sleep(0.01)
+        await until(lambda: not far.open)

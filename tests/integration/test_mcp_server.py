@@ -19,7 +19,7 @@ from supervisor.access.holder import OWNER, Scope
 from tests.worlds.api import TOKEN, ApiWorld, api_world, done, text
 from tests.worlds.house import bash, prompt, step
 from tests.worlds.process_house import ProcessHouse, a_process_house
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import A_WHILE, until
 
 TOOLS = {"list_sessions", "read_session", "search", "start_session", "send_message"}
 
@@ -121,12 +121,9 @@ async def test_it_can_do_no_more_than_its_token(world: ApiWorld) -> None:
 async def test_a_call_that_is_cancelled_aborts_its_turn(world: ApiWorld) -> None:
     async with over_stdio(world.at.url) as client:
         call = asyncio.create_task(client.call_tool("start_session", {"message": "go"}))
-        async with asyncio.timeout(A_WHILE):
-            while not world.turns.running:
-                await asyncio.sleep(0.01)
-            call.cancel()
-            while not world.turns.aborted:
-                await asyncio.sleep(0.01)
+        await until(lambda: world.turns.running)
+        call.cancel()
+        await until(lambda: world.turns.aborted)
     assert [reason for _, reason in world.turns.aborted] == ["the MCP client cancelled its call"]
 
 

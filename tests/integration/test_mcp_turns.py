@@ -14,7 +14,6 @@ from supervisor.mcp.chosen import LEFT_OUT
 from supervisor.settings import Settings
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.house import House, Turn, a_house, calls, is_a, prompt, step
-from tests.worlds.leftovers import nothing_left_of
 from tests.worlds.mcp_servers import STUBBORN, configure, packaged, plain
 
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
@@ -200,11 +199,11 @@ async def test_a_server_that_ignores_signals_and_hides_a_process_is_gone_after_t
     assert await house.parts.conversations.abort(turn.session_id, "enough")
     await turn.go_on()
     assert turn.end["type"] == "aborted"
-    await nothing_left_of(house.root / "data", house.root / "run")
+    await house.nothing_left()
     assert not _with_argument(program)
     turn = await house.send("hello", level)
     assert turn.end["type"] == "done"
-    await nothing_left_of(house.root / "data", house.root / "run")
+    await house.nothing_left()
     assert not _with_argument(program)
 
 

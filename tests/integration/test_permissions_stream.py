@@ -1,6 +1,5 @@
 """What waits for people, over all sessions: listed with filters, and followed as it changes."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import pytest
 
 from tests.worlds.api import TOKEN, ApiWorld, api_world
 from tests.worlds.people import People, following, people_at
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import until
 from trustfloor.aio.client import AsyncClient
 
 
@@ -53,9 +52,7 @@ async def test_a_follower_hears_what_is_open_first_and_then_each_change(people: 
         question.cancel()
         kind, ended = await follower.next()
         assert (kind, ended["id"], ended["decision"]) == ("permission_resolved", ids[1], "void")
-    async with asyncio.timeout(A_WHILE):
-        while world.parts.board.watchers:  # who has left is forgotten
-            await asyncio.sleep(0.01)
+    await until(lambda: not world.parts.board.watchers)  # who has left is forgotten
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,8 @@
 """Policy files are edited while a turn runs: its next call is judged by what they say then."""
 
-import asyncio
 import json
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from supervisor.trust.levels import TrustLevel
 from tests.worlds.house import House, Turn, a_house, calls, is_a, prompt, step
 from tests.worlds.http import listening
 from tests.worlds.policy_world import SHIPPED
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import until
 
 pytestmark = pytest.mark.engine
 
@@ -56,12 +55,6 @@ async def house(policies: Path) -> AsyncIterator[House]:
     async with a_house(policies=policies) as house:
         await until(lambda: house.parts.policy.unwatched is None)
         yield house
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(A_WHILE):
-        while not holds():
-            await asyncio.sleep(0.01)
 
 
 async def waiting(house: House) -> Turn:

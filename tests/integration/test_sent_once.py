@@ -16,6 +16,7 @@ from supervisor.sessions.records import MessageRequest
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.house import House, Turn, a_house, prompt, step
 from tests.worlds.process_house import a_process_house
+from tests.worlds.waiting import until
 
 KEY = "9b2f6f6e-one"
 LEVEL = TrustLevel.FULL
@@ -104,8 +105,7 @@ async def test_where_its_events_are_gone_that_is_said_and_nothing_runs(house: Ho
 async def test_a_key_is_free_again_once_its_session_is_deleted(house: House) -> None:
     first = await house.parts.conversations.begin(message())
     await Turn(house, first, []).go_on()
-    while house.parts.conversations.active():
-        await asyncio.sleep(0.01)
+    await until(lambda: not house.parts.conversations.active())
     await house.parts.conversations.delete(first.session_id, with_transcript=True)
     again = await house.parts.conversations.begin(message())
     assert not again.is_repeated

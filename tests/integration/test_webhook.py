@@ -29,7 +29,7 @@ from supervisor.storage.timestamp import SystemClock
 from tests.worlds.http import listening
 from tests.worlds.people import QUESTION, bash
 from tests.worlds.policy_world import TURN, Recorder
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import until
 
 SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()
 PAGE = Path(__file__).parents[2] / "docs" / "approvals.md"
@@ -73,9 +73,7 @@ class Inbox:
 
     async def until(self, count: int) -> list[dict[str, Any]]:
         """What came, once it is so much."""
-        async with asyncio.timeout(A_WHILE):
-            while len(self.came) < count:
-                await asyncio.sleep(0.005)
+        await until(lambda: len(self.came) >= count)
         return self.said()
 
 
@@ -195,9 +193,7 @@ async def test_it_is_given_up_after_its_tries_and_the_log_names_the_host_only(
         async with told(500) as world:
             asking = world.ask("ls")
             await world.inbox.until(4)
-            async with asyncio.timeout(A_WHILE):
-                while "did not arrive" not in caplog.text:
-                    await asyncio.sleep(0.005)
+            await until(lambda: "did not arrive" in caplog.text)
             (request,) = world.approvals.pending()
             await world.approvals.answer(request.id, "granted")
             assert (await asking).decision == "granted"
@@ -240,13 +236,9 @@ async def test_a_receiver_that_wants_no_more_gets_no_more(
         async with told(410) as world:
             world.ask("ls")
             await world.inbox.until(1)
-            async with asyncio.timeout(A_WHILE):
-                while "wants no more" not in caplog.text:
-                    await asyncio.sleep(0.005)
+            await until(lambda: "wants no more" in caplog.text)
             world.ask("pwd")
-            async with asyncio.timeout(A_WHILE):
-                while len(world.approvals.pending()) < 2:
-                    await asyncio.sleep(0)
+            await until(lambda: len(world.approvals.pending()) >= 2)
             for request in world.approvals.pending():
                 await world.approvals.answer(request.id, "denied")
             await asyncio.gather(*world.tasks)

@@ -15,10 +15,9 @@ import pytest
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.engine_image import docker
 from tests.worlds.house import House, Turn, a_house, bash, is_a, noted_requests, prompt, step
-from tests.worlds.leftovers import left_of, nothing_left_of
 from tests.worlds.policy_world import SHIPPED
 from tests.worlds.process_house import a_process_house
-from tests.worlds.waiting import A_WHILE, patient_rooms
+from tests.worlds.waiting import A_WHILE, patient_rooms, until
 
 pytestmark = pytest.mark.engine
 
@@ -125,9 +124,7 @@ async def test_it_hides_what_policy_hides_when_the_message_comes(tmp_path: Path)
             "  - {id: plans, reason: ours alone, paths: [plans.md],"
             " examples: {deny: [plans.md], allow: [notes.md]}}\n"
         )
-        async with asyncio.timeout(A_WHILE):
-            while house.parts.policy.current.hidden.match("plans.md") is None:
-                await asyncio.sleep(0.02)
+        await until(lambda: house.parts.policy.current.hidden.match("plans.md") is not None)
         look = prompt(bash("cat /vault/pl*s.md /vault/notes/today.md"), step(""))
         turn = await house.send(look, session_id=turn.session_id)
         assert "CANARY" not in repr(turn.events)
@@ -172,7 +169,7 @@ async def test_what_stands_in_a_denied_files_place_ends_its_turn_as_any(house: H
     )
     assert "waitedSeconds" in turn.of("isolation")[0]["receipt"]
     assert turn.end["code"] == "honeytoken"
-    await nothing_left_of(house.root / "data", house.root / "run")
+    await house.nothing_left()
 
 
 async def test_a_message_on_other_terms_gets_a_sandbox_of_its_own(house: House) -> None:
@@ -234,7 +231,7 @@ async def test_one_with_somebody_elses_program_in_it_is_not_used(house: House) -
 async def test_nothing_waits_unless_it_is_asked_for() -> None:
     async with a_house() as house:
         turn = await house.send(HELLO)
-        await nothing_left_of(house.root / "data", house.root / "run")
+        await house.nothing_left()
         turn = await house.send(HELLO, session_id=turn.session_id)
         assert not waited(turn)
 
@@ -245,21 +242,21 @@ async def test_nothing_waits_after_other_levels_and_other_ends(house: House) -> 
     turn = await house.send(slow, until=is_a("text"))
     await house.parts.conversations.abort(turn.session_id, "enough")
     await turn.go_on()
-    await nothing_left_of(house.root / "data", house.root / "run")
+    await house.nothing_left()
 
 
 async def test_what_waits_for_a_session_that_is_deleted_goes_with_it(house: House) -> None:
     turn = await house.send(HELLO)
     await the_waiting_one(house)
     await house.parts.conversations.delete(turn.session_id, with_transcript=True)
-    await nothing_left_of(house.root / "data", house.root / "run")
+    await house.nothing_left()
 
 
 async def test_what_nobody_comes_for_is_removed_in_time() -> None:
     async with a_house(waiting_sandboxes=1, waiting_seconds=1.0) as house:
         await house.send(HELLO)
         await the_waiting_one(house)
-        await nothing_left_of(house.root / "data", house.root / "run")
+        await house.nothing_left()
 
 
 async def test_a_turn_in_one_that_waited_leaves_nothing_when_it_is_aborted() -> None:
@@ -272,7 +269,7 @@ async def test_a_turn_in_one_that_waited_leaves_nothing_when_it_is_aborted() -> 
         await turn.go_on()
         assert turn.end["type"] == "aborted"
         assert "waitedSeconds" in turn.of("isolation")[0]["receipt"]
-        await nothing_left_of(house.root / "data", house.root / "run")
+        await house.nothing_left()
 
 
 async def test_a_supervisor_that_stops_lets_go_what_waits() -> None:
@@ -281,7 +278,7 @@ async def test_a_supervisor_that_stops_lets_go_what_waits() -> None:
         await house.turn(HELLO)
         await house.a_container()
         assert await house.end(signal.SIGTERM) == 0
-        left = await left_of(house.data, house.run)
+        left = await house.left()
         assert (left.containers, left.folders, left.views) == ((), (), ())
 
 

@@ -23,7 +23,6 @@ from tests.security.test_inv_03_waiting_sandboxes import HELLO, the_waiting_one,
 from tests.worlds.audit import entries_in
 from tests.worlds.engine_image import docker
 from tests.worlds.house import House, a_house, prompt, step
-from tests.worlds.leftovers import nothing_left_of
 from tests.worlds.process_house import a_process_house
 from tests.worlds.waiting import patient_rooms
 
@@ -86,7 +85,7 @@ async def test_what_waits_for_a_session_goes_when_that_runs_elsewhere() -> None:
         await house.parts.conversations.set_trust(turn.session_id, TrustLevel.FULL)
         turn = await house.send(HELLO, TrustLevel.FULL, session_id=turn.session_id)
         assert turn.end["type"] == "done"
-        await nothing_left_of(house.root / "data", house.root / "run")
+        await house.nothing_left()
 
 
 async def test_one_whose_folder_was_cleared_away_is_not_used(
@@ -120,7 +119,7 @@ async def test_one_that_is_ended_from_outside_keeps_no_place_until_a_message_com
     async with a_house(waiting_sandboxes=1) as house:
         turn = await house.send(HELLO)
         docker(*act, await the_waiting_one(house))
-        await nothing_left_of(house.root / "data", house.root / "run")
+        await house.nothing_left()
         told = entries_in(house.root / "data", "waiting", turn.session_id)
         assert why in told[-1]["why"]
 

@@ -15,7 +15,7 @@ import pytest
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.house import House, Turn, a_house
 from tests.worlds.vault_cage import CANARY, asked, fill, grant, receipt, run, with_script
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import until
 
 FULL = TrustLevel.FULL
 
@@ -95,9 +95,7 @@ async def test_what_left_its_process_group_ends_with_the_turn() -> None:
     async with a_house(fill=with_script("stray.sh", stray)) as house:
         turn = await grant(await asked(house, "sh stray.sh > /dev/null 2>&1", "sh look.sh"))
         assert turn.end["type"] == "permission_request"
-        async with asyncio.timeout(A_WHILE):
-            while strays() < 2:  # the control: they run while the turn does
-                await asyncio.sleep(0.01)
+        await until(lambda: strays() >= 2)  # the control: they run while the turn does
         await run_on(turn)
         assert strays() == 0
 

@@ -18,7 +18,7 @@ from supervisor.policy.call import Allow
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.grants import grants_world
 from tests.worlds.house import bash, is_a, prompt, step
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import until
 from tests.worlds.wary import WaryHouse, wary_house
 
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
@@ -112,9 +112,7 @@ async def test_an_input_that_its_owner_changes_while_a_person_looks_is_run_as_it
         given = {"command": "echo shown"}
         task = asyncio.create_task(world.gate().check("Bash", given, "toolu_1", None))
         world.running.append(task)
-        async with asyncio.timeout(A_WHILE):
-            while not world.approvals.pending():
-                await asyncio.sleep(0.001)
+        await until(world.approvals.pending)
         (request,) = world.approvals.pending()
         given["command"] = "rm -rf notes"
         await world.approvals.answer(

@@ -26,7 +26,7 @@ from supervisor.storage.timestamp import SystemClock
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.api import TOKEN, ApiWorld, api_world, done, text
 from tests.worlds.callers import CHANGING, asked, client, everything_logged, filled, logged_in
-from tests.worlds.waiting import SOON
+from tests.worlds.waiting import SOON, until
 
 
 @pytest.fixture
@@ -409,8 +409,7 @@ class TestStreams:
             waiting = asyncio.ensure_future(
                 http.post("/api/chat", json={"message": "x", "sessionId": session})
             )
-            while not world.turns.running:
-                await asyncio.sleep(0.01)
+            await until(lambda: world.turns.running)
             await owner.request("DELETE", f"/api/tokens/{token_id}", json={})
             answer = await asyncio.wait_for(waiting, SOON)
             assert answer.status_code == 401

@@ -27,6 +27,7 @@ from supervisor.ids import SessionId
 from supervisor.sessions.records import MessageRequest, TurnStarted
 from supervisor.settings import Settings
 from supervisor.trust.levels import TrustLevel
+from tests.worlds.leftovers import Left, left_of, nothing_left_of
 from tests.worlds.waiting import A_WHILE
 
 KEY = "sk-ant-CANARY-of-the-real-key-0123456789"
@@ -72,6 +73,14 @@ class House:
     def turns(self) -> Path:
         (instance,) = self.parts.settings.runtime_dir.iterdir()
         return instance / "turns"
+
+    async def left(self) -> Left:
+        """What of this supervisor's exists on the machine now."""
+        return await left_of(self.parts.settings.data_dir, self.parts.settings.runtime_dir)
+
+    async def nothing_left(self) -> None:
+        """Wait until nothing is left; fails with what is."""
+        await nothing_left_of(self.parts.settings.data_dir, self.parts.settings.runtime_dir)
 
     async def begin(self, message: str, **request: Any) -> TurnStarted:
         return await self.parts.conversations.begin(MessageRequest(message=message, **request))

@@ -8,7 +8,7 @@ from typing import Final
 
 from supervisor.ids import SessionId, TurnId
 from supervisor.runtimes.waiting import WaitingRoom
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import until
 
 ADA, BOB, EVE = SessionId("ada"), SessionId("bob"), SessionId("eve")
 TURN: Final = TurnId("the-turn")
@@ -47,13 +47,9 @@ def a_maker() -> Made:
 
 async def gone(room: WaitingRoom[str]) -> None:
     """Wait until nothing is there."""
-    async with asyncio.timeout(A_WHILE):
-        while room.ids:
-            await asyncio.sleep(0.001)
+    await until(lambda: not room.ids)
 
 
 async def ready(room: WaitingRoom[str]) -> None:
     """Wait until something is ready."""
-    async with asyncio.timeout(A_WHILE):
-        while not room.waiting:
-            await asyncio.sleep(0.001)
+    await until(lambda: room.waiting)

@@ -16,7 +16,7 @@ from supervisor.policy.call import ToolCall
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.api import ApiWorld
 from tests.worlds.strict_sse import StrictParser
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import A_WHILE, until
 
 QUESTION = {"question": "Which?", "options": [{"label": "this"}, {"label": "that"}]}
 
@@ -58,9 +58,7 @@ class People:
 
     async def open(self, count: int) -> tuple[str, ...]:
         """The ids of what is open, once it is so much."""
-        async with asyncio.timeout(A_WHILE):
-            while len(self.world.parts.board.open()) != count:
-                await asyncio.sleep(0.001)
+        await until(lambda: len(self.world.parts.board.open()) == count)
         return tuple(each.id for each in self.world.parts.board.open())
 
 

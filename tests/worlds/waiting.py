@@ -1,6 +1,7 @@
 """How long a test waits for what should come, at the most: one bound for all of them."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -14,6 +15,13 @@ that is busy with other things is no fault of ours."""
 
 SOON: Final = 30.0
 """Seconds. For what is promised to come soon: less than what would end it by itself."""
+
+
+async def until(holds: Callable[[], object]) -> None:
+    """Wait until something holds that nobody tells of; looks anew every few milliseconds."""
+    async with asyncio.timeout(A_WHILE):
+        while not holds():
+            await asyncio.sleep(0.005)
 
 
 @contextmanager

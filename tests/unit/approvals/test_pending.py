@@ -12,7 +12,7 @@ from supervisor.ids import RequestId, SessionId, TurnId
 from supervisor.policy.call import ToolCall
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.policy_world import TURN, Recorder, SetClock
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import until
 
 
 class World:
@@ -26,9 +26,7 @@ class World:
         return asyncio.create_task(self.approvals.ask(turn, call, "rule", "reason", "shell"))
 
     async def requests(self, count: int = 1) -> list[PermissionRequestEvent]:
-        async with asyncio.timeout(A_WHILE):
-            while len(self.sink.of(PermissionRequestEvent)) < count:
-                await asyncio.sleep(0)
+        await until(lambda: len(self.sink.of(PermissionRequestEvent)) >= count)
         return self.sink.of(PermissionRequestEvent)
 
 

@@ -9,7 +9,7 @@ from supervisor.approvals.questions import Questions, Replies
 from supervisor.errors import AlreadyAnswered, InvalidRequest, NotFound, RequestVoid
 from supervisor.events.schema import PermissionResolvedEvent, UserQuestionEvent
 from tests.worlds.policy_world import TURN, Recorder, SetClock
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import until
 
 COLOUR = {"question": "Which colour?", "options": [{"label": "Red"}, {"label": "Blue"}]}
 SIZES = {
@@ -29,9 +29,7 @@ class World:
         return asyncio.create_task(self.questions.ask(TURN, "toolu_1", input))
 
     async def asked(self) -> UserQuestionEvent:
-        async with asyncio.timeout(A_WHILE):
-            while not self.sink.of(UserQuestionEvent):
-                await asyncio.sleep(0)
+        await until(lambda: self.sink.of(UserQuestionEvent))
         (event,) = self.sink.of(UserQuestionEvent)
         assert isinstance(event, UserQuestionEvent)
         return event

@@ -21,7 +21,7 @@ from supervisor.gate.policy_files import PolicySource
 from supervisor.policy.call import Allow, Deny
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.policy_world import SHIPPED, TURN, Recorder, SetClock, make_vault
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import until
 
 
 class World:
@@ -56,9 +56,7 @@ class World:
 
     async def asked(self, kind: type = PermissionRequestEvent) -> Any:
         """The event by which a person is asked, once it is there."""
-        async with asyncio.timeout(A_WHILE):
-            while not self.sink.of(kind):
-                await asyncio.sleep(0)
+        await until(lambda: self.sink.of(kind))
         return self.sink.of(kind)[-1]
 
     def bash(self, command: str = "git push x") -> asyncio.Task[Allow | Deny]:
@@ -161,9 +159,7 @@ async def test_a_grant_covers_one_call_and_no_other(world: World) -> None:
     await world.approvals.answer(request.id, "granted")
     await task
     again = world.bash()
-    async with asyncio.timeout(A_WHILE):
-        while len(world.sink.of(PermissionRequestEvent)) < 2:
-            await asyncio.sleep(0)
+    await until(lambda: len(world.sink.of(PermissionRequestEvent)) >= 2)
     again.cancel()
     with pytest.raises(asyncio.CancelledError):
         await again
@@ -259,9 +255,7 @@ async def test_many_calls_at_once_each_get_their_own_answer(world: World) -> Non
         )
         for i in range(20)
     }
-    async with asyncio.timeout(A_WHILE):
-        while len(world.approvals.pending()) < 20:
-            await asyncio.sleep(0.001)
+    await until(lambda: len(world.approvals.pending()) >= 20)
     for request in reversed(world.approvals.pending()):
         number = int(request.tool_use_id.removeprefix("toolu_"))
         await world.approvals.answer(request.id, "granted" if number % 2 else "denied")

@@ -19,7 +19,7 @@ from supervisor.gate.policy_files import PolicySource
 from supervisor.policy.call import Allow, Deny
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.policy_world import SHIPPED, TURN, Recorder, SetClock, make_vault
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import until
 
 
 class World:
@@ -102,9 +102,7 @@ async def test_a_call_whose_turn_ends_while_a_person_is_asked_is_recorded_as_den
     world: World,
 ) -> None:
     turn = asyncio.create_task(world.check("mcp__x__y", path="../outside/plan.md"))
-    async with asyncio.timeout(A_WHILE):
-        while not world.sink.of(PermissionRequestEvent):
-            await asyncio.sleep(0)
+    await until(lambda: world.sink.of(PermissionRequestEvent))
     turn.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await turn

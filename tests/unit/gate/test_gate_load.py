@@ -22,7 +22,7 @@ from supervisor.gate.policy_files import PolicySource
 from supervisor.policy.call import Allow, Deny
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.policy_world import SHIPPED, TURN, Recorder, SetClock, make_vault
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import A_WHILE, until
 
 HUGE = "é" * 7_000_000
 WITHOUT_END = 1 << 40
@@ -93,9 +93,7 @@ async def test_questions_that_no_person_could_read_are_not_asked(world: World) -
 async def test_control_an_input_just_below_is_asked_about(world: World) -> None:
     given = {"command": "x" * (LARGEST_SHOWN - len('{"command": ""}'))}
     task = asyncio.create_task(world.gate.check("Bash", given, "toolu_1", None))
-    async with asyncio.timeout(A_WHILE):
-        while not world.sink.of(PermissionRequestEvent):
-            await asyncio.sleep(0)
+    await until(lambda: world.sink.of(PermissionRequestEvent))
     (request,) = world.approvals.pending()
     await world.approvals.answer(request.id, "granted", content_hash=request.content_hash)
     verdict = await task
@@ -180,9 +178,7 @@ async def test_calls_that_wait_for_a_person_hold_up_no_others(world: World) -> N
         asyncio.create_task(world.gate.check("Bash", {"command": "git push"}, f"t{n}", None))
         for n in range(2 * CHECKED_AT_ONCE)
     ]
-    async with asyncio.timeout(A_WHILE):
-        while len(world.approvals.pending()) < len(waiting):
-            await asyncio.sleep(0)
+    await until(lambda: len(world.approvals.pending()) >= len(waiting))
     assert isinstance(await world.gate.check("Read", {"file_path": "notes/a.md"}, "t", None), Allow)
     for task in waiting:
         task.cancel()

@@ -16,7 +16,7 @@ from supervisor.gate.policy_files import PolicySource
 from supervisor.gate.policy_watch import Places, PolicyWatch, places_of
 from supervisor.policy.compiled import CompiledPolicy
 from tests.worlds.policy_world import SHIPPED
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import until
 
 
 @dataclass
@@ -56,13 +56,6 @@ def site(tokens: int) -> str:
 
 def tokens_of(policy: CompiledPolicy) -> int | None:
     return policy.gateway.turn.tokens
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    """Wait until something holds, bounded; nothing is concluded from how long it took."""
-    async with asyncio.timeout(A_WHILE):
-        while not holds():
-            await asyncio.sleep(0.01)
 
 
 async def until_tokens(source: PolicySource, number: int) -> None:

@@ -15,7 +15,7 @@ from supervisor.runtimes.honeytokens import Honeytokens, Trip
 from supervisor.runtimes.transcript import TranscriptFile
 from supervisor.runtimes.transport import ChannelTransport
 from supervisor.runtimes.wire import Wire
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import A_WHILE, until
 
 MIB = 1024 * 1024
 
@@ -63,9 +63,7 @@ async def test_a_turn_that_does_not_read_stops_its_container_from_sending(
                 await asyncio.sleep(0)
     assert channel.taken < 8 * MIB
     await transport.said.get()  # control: reading on lets it go on
-    async with asyncio.timeout(A_WHILE):
-        while channel.taken == before and size == MIB:
-            await asyncio.sleep(0)
+    await until(lambda: channel.taken != before or size != MIB)
     reading.cancel()
     await asyncio.wait({reading})
 

@@ -7,7 +7,7 @@ import pytest
 from supervisor.errors import EngineRefused
 from supervisor.runtimes.waiting import WaitingRoom
 from tests.worlds.kept_ready import ADA, BOB, EVE, TURN, Made, a_maker, gone
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import A_WHILE, until
 
 
 @pytest.fixture
@@ -47,9 +47,7 @@ async def test_its_mark_counts_as_in_use_from_before_its_making_to_after_its_end
         assert len(room.ids) == 1
         assert room.waiting == set()
         made.may_open.set()
-        async with asyncio.timeout(A_WHILE):
-            while room.waiting != room.ids:
-                await asyncio.sleep(0.001)
+        await until(lambda: room.waiting == room.ids)
         held = await room.take(ADA, "fit", TURN)
         assert held is not None
         assert room.ids == set(made.opened)

@@ -7,7 +7,7 @@ import pytest
 from supervisor.errors import StorageBusy
 from supervisor.events.schema import Event, TextEvent
 from supervisor.sessions.ahead import ahead
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import A_WHILE, until
 
 
 class Store:
@@ -30,8 +30,7 @@ async def test_events_are_taken_in_order_before_the_first_is_stored() -> None:
     async with asyncio.timeout(A_WHILE), ahead(store.say) as tell:
         for number in range(100):
             await tell(TextEvent(delta=str(number)))
-        while len(store.taken) < 100:
-            await asyncio.sleep(0)
+        await until(lambda: len(store.taken) == 100)
         assert store.stored == []
         store.let.set()
     assert store.taken == store.stored == [str(number) for number in range(100)]
@@ -48,8 +47,7 @@ async def test_the_block_is_left_only_when_all_is_stored() -> None:
 
     async with asyncio.timeout(A_WHILE), asyncio.TaskGroup() as group:
         group.create_task(speak())
-        while not store.taken:
-            await asyncio.sleep(0)
+        await until(lambda: store.taken)
         assert not left.is_set()
         store.let.set()
     assert store.stored == ["a"]

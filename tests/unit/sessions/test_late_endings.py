@@ -8,7 +8,7 @@ import pytest
 from supervisor.errors import ConfigurationError, SessionNotFound
 from supervisor.ids import SessionId
 from supervisor.sessions.late_endings import LateEndings
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import A_WHILE, until
 
 ADA, BOB = SessionId("ada"), SessionId("bob")
 
@@ -32,16 +32,14 @@ class Disk:
 
 async def test_they_are_written_in_their_order_once_there_is_room() -> None:
     disk = Disk()
-    async with LateEndings(seconds=0.01) as late, asyncio.timeout(A_WHILE):
+    async with LateEndings(seconds=0.01) as late:
         late.keep(ADA, [disk.write("event"), disk.write("row")])
         await asyncio.sleep(0.05)
         assert disk.written == []
         disk.is_full = False
-        while len(disk.written) < 2:
-            await asyncio.sleep(0.01)
+        await until(lambda: len(disk.written) == 2)
         late.keep(BOB, [disk.write("another's")])
-        while len(disk.written) < 3:
-            await asyncio.sleep(0.01)
+        await until(lambda: len(disk.written) == 3)
     assert disk.written == ["event", "row", "another's"]
 
 
@@ -77,11 +75,10 @@ async def test_one_that_breaks_keeps_no_other_from_being_written() -> None:
     async def broken() -> None:
         raise ValueError("a fault of ours")
 
-    async with LateEndings(seconds=0.01) as late, asyncio.timeout(A_WHILE):
+    async with LateEndings(seconds=0.01) as late:
         late.keep(ADA, [broken])
         late.keep(BOB, [disk.write("row")])
-        while not disk.written:
-            await asyncio.sleep(0.01)
+        await until(lambda: disk.written)
 
 
 async def test_leaving_gives_up_what_can_not_be_written() -> None:

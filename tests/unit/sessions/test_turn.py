@@ -25,7 +25,7 @@ from supervisor.runtimes.contract import Receipt, RunPlan, RunResult, ToolGate
 from supervisor.sessions.plan import TurnPlan
 from supervisor.sessions.turn import Heard, Stage, Stop, Stopped, perform
 from tests.unit.sessions.test_plan import planned
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import A_WHILE, until
 
 RECEIPT = Receipt(cage="none", measured={})
 SPENT = Spending(input_tokens=7, cost_usd=0.5)
@@ -164,8 +164,7 @@ async def test_what_a_script_answers_counts_for_budgets_as_the_models_answer_wou
 async def test_a_stop_ends_it_with_its_reason_after_all_is_cleared() -> None:
     play = a_play(TextEvent(delta="half"), for_ever)
     task = asyncio.create_task(play.perform())
-    while "text" not in play.types:
-        await asyncio.sleep(0)
+    await until(lambda: "text" in play.types)
     play.stop.tell("enough")
     assert await task == Stopped("enough")
     assert play.runtime.run.interrupted.is_set()
@@ -182,8 +181,7 @@ async def test_a_result_that_an_interrupt_brings_about_does_not_undo_the_stop(
     run.items = (run.interrupted.wait, RunResult(text="late", error=error))  # type: ignore[assignment]
     play = Play(ScriptedRuntime(run))
     task = asyncio.create_task(play.perform())
-    while not play.runtime.run.handed_over:
-        await asyncio.sleep(0)
+    await until(lambda: play.runtime.run.handed_over)
     play.stop.tell("enough")
     assert await task == Stopped("enough")
 
@@ -338,8 +336,7 @@ async def test_what_does_not_lie_in_the_conversation_ends_the_turn_at_once(
 async def test_a_stop_reaches_the_second_attempt_as_well() -> None:
     runtime = Twice(ScriptedRun((TextEvent(delta="half"), for_ever)))
     task = asyncio.create_task(taken_up(runtime))
-    while not runtime.run.handed_over:
-        await asyncio.sleep(0)
+    await until(lambda: runtime.run.handed_over)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
