@@ -1,6 +1,6 @@
 """The course of a turn that has begun: played, booked, its ending stored, and swept after.
 
-Below `conversations.py`, which begins turns; `turn.py` performs the plan. Whatever breaks here, the
+After `beginning.py`, which begins it; `turn.py` performs the plan. Whatever breaks here, the
 turn gets one ending and gives its lane back.
 """
 

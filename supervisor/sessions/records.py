@@ -1,6 +1,6 @@
 """What the rows say of a session when a message comes: found or made, its floors, its memory.
 
-Between `conversations.py`, which asks, and the pure plan, which is given the facts.
+Between `beginning.py`, which asks, and the pure plan, which is given the facts.
 """
 
 import asyncio
