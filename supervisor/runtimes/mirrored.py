@@ -1,4 +1,4 @@
-"""Whether a transcript entry is formed as the agent's CLI forms them: what isn't is not kept.
+"""Which of a turn's transcript entries are kept: the session's own, formed as the CLI forms them.
 
 A later CLI reads them all, and one that can't be read can cost the whole conversation. Pure. Only
 what the conversation hangs on is looked at: the kind, whose it is, the ids and what they follow on,
@@ -15,6 +15,11 @@ from supervisor.ids import SessionId
 MOST_ENTRIES: Final = 100_000
 """Of a turn, of all its transcripts together."""
 
+MAX_SUBAGENTS: Final = 1000
+
+_SUBAGENT: Final = re.compile(
+    r"subagents/(?:[A-Za-z0-9_-]{1,128}/){0,4}agent-[A-Za-z0-9_-]{1,128}\Z"
+)
 _KIND: Final = re.compile(r"[a-z][a-z0-9-]{0,63}\Z")
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z", re.IGNORECASE)
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z\Z")
@@ -33,10 +38,15 @@ _PARTS: Final[Mapping[str, Mapping[str, type]]] = {
 
 
 class Mirrored:
-    """Knows what ids one turn's transcripts have had so far; `None` names the session's own."""
+    """Knows what ids one turn's transcripts have had so far; `None` names the session's own.
 
-    def __init__(self, session_id: SessionId) -> None:
+    `projects` is the folder, as the process sees it, under which they must lie.
+    """
+
+    def __init__(self, session_id: SessionId, projects: str) -> None:
         self._session_id = session_id
+        self._projects = projects.rstrip("/") + "/"
+        self._subagents: set[str] = set()
         self._ids: set[tuple[str | None, str]] = set()
         self._followed: set[tuple[str | None, str]] = set()
         self._entries = 0
@@ -45,6 +55,29 @@ class Mirrored:
     def is_full(self) -> bool:
         """Whether the turn has written all that it may."""
         return self._entries >= MOST_ENTRIES
+
+    def whose(self, path: object) -> tuple[bool, str | None]:
+        """Whether the path names a transcript of the session, and if a sub-agent's, which."""
+        if not isinstance(path, str) or not path.startswith(self._projects):
+            return False, None
+        _key, _, rest = path.removeprefix(self._projects).partition("/")
+        if not rest.endswith(".jsonl"):
+            return False, None
+        rest = rest.removesuffix(".jsonl")
+        if rest == self._session_id:
+            return True, None
+        below = rest.removeprefix(f"{self._session_id}/")
+        if below != rest and _SUBAGENT.match(below):
+            return True, below
+        return False, None
+
+    def has_room_for(self, subagent: str | None) -> bool:
+        """Whether that sub-agent's transcript may be written; if so, it counts among them."""
+        if subagent is not None and subagent not in self._subagents:
+            if len(self._subagents) >= MAX_SUBAGENTS:
+                return False
+            self._subagents.add(subagent)
+        return True
 
     def takes(self, entry: Mapping[str, Any], subagent: str | None) -> bool:
         """Whether this entry is to be kept; if so, it counts."""

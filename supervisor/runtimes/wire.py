@@ -7,7 +7,6 @@ control frame counts only in the direction and for the request it belongs to.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -21,12 +20,11 @@ from supervisor.runtimes.admitted import (
     Control,
     FarCancelled,
     FarMessage,
-    Flooded,
     Mirror,
-    Objection,
 )
 from supervisor.runtimes.frame_shapes import FAR, MAX_DEPTH, has_shape, is_name, is_too_deep, parse
 from supervisor.runtimes.mirrored import Mirrored
+from supervisor.runtimes.objections import Objections
 
 MAX_LINE_BYTES: Final = 16 * 1024 * 1024
 MAX_OPEN_REQUESTS: Final = 256
@@ -37,11 +35,6 @@ MAX_CONTROL_BYTES: Final = 128 * 1024 * 1024
 MAX_OPEN_BYTES: Final = 32 * 1024 * 1024
 """Of the control requests that are open at once."""
 MAX_CONTENT_BYTES: Final = 256 * 1024 * 1024
-MAX_SUBAGENTS: Final = 1000
-MAX_OBJECTIONS: Final = 1_000_000
-"""Lines of a turn that were read in vain: each costs some microseconds of everybody's time."""
-MAX_BLANK_LINES: Final = 1_000
-"""That nobody is told of."""
 MAX_VALUES: Final = 512 * 1024
 """Of one line, by its brackets and commas: two bytes of JSON can become eighty of memory."""
 
@@ -50,7 +43,6 @@ _IGNORED_TYPES = frozenset({"keep_alive", "rate_limit_event", "tool_progress", "
 _REQUEST_SUBTYPES = frozenset({"hook_callback", "can_use_tool"})
 _BEGINS = ("system", "init")
 _NO_OBJECT = "a line that is no JSON object"
-_SUBAGENT = re.compile(r"subagents/(?:[A-Za-z0-9_-]{1,128}/){0,4}agent-[A-Za-z0-9_-]{1,128}\Z")
 _FRAMES = re.compile(rb"^[ \t\r\v\f]*\{[^\n]*", re.MULTILINE)
 """Lines that may be JSON objects: what else comes by the million is left out unread."""
 
@@ -75,7 +67,6 @@ class Wire:
         self._resumes = resumes
         self._far = far
         self._to_far: set[str] = set()
-        self._projects = projects.rstrip("/") + "/"
         self._pending = bytearray()
         self._skipping = False
         self._ours: set[str] = set()
@@ -83,11 +74,9 @@ class Wire:
         self._control_bytes = 0
         self._mirrored_bytes = 0
         self._content_bytes = 0
-        self._subagents: set[str] = set()
-        self._entries = Mirrored(session_id)
-        self._objections: Counter[str] = Counter()
-        self._read_in_vain = 0
-        self._blank_lines = 0
+        self._entries = Mirrored(session_id, projects)
+        self._objections = Objections()
+        self._object = self._objections.to
 
     @property
     def is_owed_an_answer(self) -> bool:
@@ -134,9 +123,7 @@ class Wire:
         """After the output closed: the line without an end, and a count of what was left out."""
         if self._pending:
             yield from self._ended(b"")
-        for code, count in self._objections.items():
-            if count > 1:
-                yield Objection(code, f"{count} such lines from the agent process were left out")
+        yield from self._objections.summary()
 
     def _ended(self, rest: bytes) -> Iterator[Admitted]:
         """The line that was begun in an earlier piece."""
@@ -158,29 +145,10 @@ class Wire:
         if len(frames) <= lines.count(b"\n"):
             pieces = lines.split(b"\n")
             said = sum(map(bool, map(bytes.strip, pieces)))
-            yield from self._blank(len(pieces) - said)
-            yield from self._left_out("not_json", _NO_OBJECT, said - len(frames))
+            yield from self._objections.blank(len(pieces) - said)
+            yield from self._objections.unread("not_json", _NO_OBJECT, said - len(frames))
         for line in frames:
             yield from self._line(line)
-
-    def _blank(self, count: int) -> Iterator[Objection]:
-        before = self._blank_lines
-        self._blank_lines += count
-        if before <= MAX_BLANK_LINES < self._blank_lines:
-            yield Objection("blank_lines", "blank lines from the agent process are left out")
-
-    def _object(self, code: str, what: str) -> Iterator[Objection]:
-        """To a line that was read: that many are too many at some point."""
-        yield from self._left_out(code, what)
-        self._read_in_vain += 1
-        if self._read_in_vain > MAX_OBJECTIONS:
-            raise Flooded
-
-    def _left_out(self, code: str, what: str, count: int = 1) -> Iterator[Objection]:
-        before = self._objections[code]
-        self._objections[code] += count
-        if before == 0 and count:
-            yield Objection(code, f"{what} from the agent process was left out")
 
     def _line(self, line: bytes) -> Iterator[Admitted]:
         line = line.strip()
@@ -286,7 +254,7 @@ class Wire:
         if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
             yield from self._object("bad_transcript", "a transcript frame without entries")
             return
-        named, subagent = self._whose_transcript(path)
+        named, subagent = self._entries.whose(path)
         if not named or any(
             entry.get("sessionId") not in (self._session_id, None) for entry in entries
         ):
@@ -296,27 +264,11 @@ class Wire:
         if self._mirrored_bytes > MAX_MIRROR_BYTES or self._entries.is_full:
             yield from self._object("transcript_too_long", "transcript beyond the turn's limit")
             return
-        if subagent is not None:
-            if subagent not in self._subagents and len(self._subagents) >= MAX_SUBAGENTS:
-                yield from self._object("too_many_subagents", "a transcript beyond the limit")
-                return
-            self._subagents.add(subagent)
+        if not self._entries.has_room_for(subagent):
+            yield from self._object("too_many_subagents", "a transcript beyond the limit")
+            return
         kept = tuple(entry for entry in entries if self._entries.takes(entry, subagent))
         if len(kept) < len(entries):
             yield from self._object("bad_entry", "a transcript entry in a form of its own")
         if kept:
             yield Mirror(kept, subagent)
-
-    def _whose_transcript(self, path: object) -> tuple[bool, str | None]:
-        if not isinstance(path, str) or not path.startswith(self._projects):
-            return False, None
-        _key, _, rest = path.removeprefix(self._projects).partition("/")
-        if not rest.endswith(".jsonl"):
-            return False, None
-        rest = rest.removesuffix(".jsonl")
-        if rest == self._session_id:
-            return True, None
-        below = rest.removeprefix(f"{self._session_id}/")
-        if below != rest and _SUBAGENT.match(below):
-            return True, below
-        return False, None

@@ -50,12 +50,12 @@ def test_a_conversation_as_the_cli_writes_it_is_kept_whole() -> None:
         {"type": "last-prompt", "leafUuid": third, "sessionId": SESSION},
         {"type": "a-kind-of-tomorrow", "anything": [{}]},
     ]  # fmt: skip
-    target = Mirrored(SESSION)
+    target = Mirrored(SESSION, "/projects")
     assert [target.takes(each, None) for each in entries] == [True] * len(entries)
 
 
 def test_a_turn_goes_on_from_entries_of_the_turn_before() -> None:
-    assert Mirrored(SESSION).takes(said("user", "x", parentUuid=an_id()), None)
+    assert Mirrored(SESSION, "/projects").takes(said("user", "x", parentUuid=an_id()), None)
 
 
 @pytest.mark.parametrize(
@@ -79,14 +79,14 @@ def test_a_turn_goes_on_from_entries_of_the_turn_before() -> None:
     ids=repr,
 )  # fmt: skip
 def test_an_entry_that_contradicts_its_form_is_left_out(changes: dict[str, Any]) -> None:
-    target = Mirrored(SESSION)
+    target = Mirrored(SESSION, "/projects")
     assert not target.takes(said("user", "x", **changes), None)
     assert target.takes(said("user", "x"), None)
 
 
 def test_no_id_is_written_twice_and_none_in_the_place_of_another() -> None:
     first = an_id()
-    target = Mirrored(SESSION)
+    target = Mirrored(SESSION, "/projects")
     assert target.takes(said("user", "x", uuid=first), None)
     assert not target.takes(said("user", "another", uuid=first), None)
     assert not target.takes(said("user", "another", sentAsUuid=first), None)
@@ -95,7 +95,7 @@ def test_no_id_is_written_twice_and_none_in_the_place_of_another() -> None:
 
 def test_no_entry_follows_on_itself_or_on_one_that_comes_later() -> None:
     first, second = an_id(), an_id()
-    target = Mirrored(SESSION)
+    target = Mirrored(SESSION, "/projects")
     assert not target.takes(said("user", "x", uuid=first, parentUuid=first), None)
     assert target.takes(said("user", "x", uuid=first, parentUuid=second), None)
     assert not target.takes(said("user", "x", uuid=second, parentUuid=first), None)
@@ -104,7 +104,7 @@ def test_no_entry_follows_on_itself_or_on_one_that_comes_later() -> None:
 
 def test_a_turn_writes_a_bounded_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mirrored, "MOST_ENTRIES", 2)
-    target = Mirrored(SESSION)
+    target = Mirrored(SESSION, "/projects")
     assert target.takes(said("user", "x"), None)
     assert not target.is_full
     assert target.takes({"type": "tag"}, "subagents/agent-a")
@@ -113,6 +113,6 @@ def test_a_turn_writes_a_bounded_number(monkeypatch: pytest.MonkeyPatch) -> None
 
 @given(st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=4))
 def test_whatever_an_entry_holds_it_is_taken_or_left_out(changes: dict[str, Any]) -> None:
-    target = Mirrored(SESSION)
+    target = Mirrored(SESSION, "/projects")
     taken = target.takes(said("user", "x", **changes), None)
     assert isinstance(taken, bool)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.ids import SessionId
-from supervisor.runtimes import frame_shapes, wire
+from supervisor.runtimes import frame_shapes, objections, wire
 from supervisor.runtimes.admitted import (
     Admitted,
     Astray,
@@ -294,13 +294,13 @@ def test_frames_are_found_among_any_junk_however_it_is_cut(
 
 def test_blank_lines_are_told_of_once_there_are_very_many() -> None:
     target = a_wire()
-    assert not list(target.feed(b"\n" * wire.MAX_BLANK_LINES))
+    assert not list(target.feed(b"\n" * objections.MAX_BLANK_LINES))
     assert codes(list(target.feed(b"\r\n" * 10))) == ["blank_lines"]
     assert not list(target.feed(b"\n" * 10))
 
 
 def test_a_million_frames_that_mean_nothing_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("supervisor.runtimes.wire.MAX_OBJECTIONS", 100)
+    monkeypatch.setattr("supervisor.runtimes.objections.MAX_OBJECTIONS", 100)
     target = a_wire()
     assert codes(list(target.feed(b"{}\n" * 100))) == ["unknown_frame"]
     list(target.feed(b"x\n" * 1000))  # what can't be a frame isn't read, and may come
@@ -329,7 +329,7 @@ def test_a_turns_output_is_bounded_and_its_result_still_heard(
 
 
 def test_sub_agents_files_are_bounded_in_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("supervisor.runtimes.wire.MAX_SUBAGENTS", 2)
+    monkeypatch.setattr("supervisor.runtimes.mirrored.MAX_SUBAGENTS", 2)
     target = a_wire()
 
     def mirror(number: int) -> str:
