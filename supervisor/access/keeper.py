@@ -29,7 +29,6 @@ from supervisor.storage.access import AccessStore, LoginRow, TokenRow
 
 MOST_TOKENS: Final = 1_000
 LONGEST_NAME: Final = 100
-LONGEST_TOKEN_SECONDS: Final = 10 * 365 * 24 * 3600
 
 _LONGEST_WAIT: Final = 24 * 3600.0
 

@@ -1,7 +1,7 @@
 """What happens in all sessions: read page by page, or followed as it comes."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import orjson
 from fastapi import APIRouter, Header, Query
@@ -27,7 +27,6 @@ MOST_EVENTS: Final = 500
 """Events of a page."""
 _LARGEST: Final = 2**63 - 1
 
-_PAGE: Final[dict[int | str, dict[str, Any]]] = {200: {"model": EventsView}}
 _STREAM: Final = stream_of("Events as they come; `id` is the number over all sessions")
 
 Number = Annotated[int | None, Query(ge=0, le=_LARGEST)]

@@ -130,13 +130,6 @@ class PolicySource:
         else:
             self._state = _State(reading.policy, reading.files, reading.rules, reading.fingerprint)
 
-    def reload(self) -> ConfigurationError | None:
-        """Read the files again and adopt what they say. Returns what is wrong."""
-        reading = self.read()
-        if reading is not None:
-            self.adopt(reading)
-        return self.error
-
     def _read(self, unless: str | None = None) -> Reading:
         """The files' reading; without a policy where their fingerprint is the one given."""
         try:

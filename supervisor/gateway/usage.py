@@ -8,7 +8,7 @@ it, estimated on the high side.
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from supervisor.gateway.budget import Usage
 
@@ -22,18 +22,6 @@ _COUNTS = {
     "cache_read_input_tokens": "cache_read_tokens",
     "cache_creation_input_tokens": "cache_write_tokens",
 }
-
-
-class Meter(Protocol):
-    """Sees the bytes of one answer and says what it used."""
-
-    def feed(self, chunk: bytes) -> None:
-        """Look at the next bytes; never raises, whatever they are."""
-        ...
-
-    def result(self, prompt_bytes: int) -> Usage:
-        """What the request used; `prompt_bytes`, its size, stands in for a missing count."""
-        ...
 
 
 class StreamMeter:

@@ -1,4 +1,4 @@
-"""Decides recorded calls again: what would another policy, or another grant, have made of them?
+"""Decides recorded calls again: what would another policy have made of them?
 
 Facts, permissions and time are as they were recorded; today's files and clock aren't looked at.
 """
@@ -6,32 +6,17 @@ Facts, permissions and time are as they were recorded; today's files and clock a
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from supervisor.policy.call import Allow, Facts, PathFact, Verdict, verdict_word
+from supervisor.policy.call import Facts, PathFact, Verdict, verdict_word
 from supervisor.policy.canonical import Input, restore
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.decide import decide
-from supervisor.policy.permissions import Grant, GrantKind, GrantScope
 from supervisor.policy.wanted import wanted
 from supervisor.policy.wants import Wants
 
 DECISION: Final = "decision"
 """The kind of an audit entry that holds a decision."""
-
-
-class Offer(Protocol):
-    """A pattern that could be granted; `policy/suggest.py` makes them."""
-
-    @property
-    def kind(self) -> GrantKind:
-        """What the pattern is matched against."""
-        ...
-
-    @property
-    def pattern(self) -> str:
-        """The pattern."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,35 +120,6 @@ def flips_by_rule(flips: Iterable[Flip]) -> Mapping[tuple[str, str, str], Sequen
     for each in flips:
         found.setdefault((each.recorded.said, each.verdict, each.rule), []).append(each)
     return dict(sorted(found.items(), key=lambda item: (-len(item[1]), item[0])))
-
-
-def would_cover(offer: Offer, input: Input, policy: CompiledPolicy) -> bool:
-    """Whether this call, which asked, would have been allowed with the offer granted."""
-    grant = Grant(
-        id="offered",
-        scope=GrantScope.SESSION,
-        kind=offer.kind,
-        pattern=offer.pattern,
-        level=input.call.level,
-    )
-    held = input.under(policy)
-    permissions = replace(held, grants=(*held.grants, grant))
-    granted = replace(input, permissions=permissions, by_default=False)
-    return isinstance(decide_again(granted, policy), Allow)
-
-
-def earlier_prompts(offer: Offer, records: Iterable[Recorded], policy: CompiledPolicy) -> int:
-    """How many recorded prompts this grant would have saved, under this policy."""
-    known: dict[str, bool] = {}
-    covered = 0
-    for record in records:
-        if record.said != "ask" or record.input is None:
-            continue
-        key = same_call(record.input)
-        if key not in known:
-            known[key] = would_cover(offer, record.input, policy)
-        covered += known[key]
-    return covered
 
 
 def same_call(input: Input) -> str:

@@ -43,10 +43,3 @@ def resolve_working_directory(
     if not is_there:
         return PurePosixPath(), f"the folder {asked!r} doesn't exist; working in the vault's root"
     return relative, None
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):
-        return False

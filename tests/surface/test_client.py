@@ -17,7 +17,6 @@ DOCUMENT = json.loads((ROOT / "tests" / "surface" / "openapi.json").read_text())
 ROUTES = sorted(
     (method.upper(), path) for path, item in DOCUMENT["paths"].items() for method in item
 )
-ASKED_BY = {"_get": "GET", "answer": "GET", "at": "GET"}
 
 
 def shape(path: str) -> str:

@@ -114,8 +114,3 @@ export class Call {
     this.node.classList.remove("asking");
   }
 }
-
-/** A result that belongs to no call that is known here. */
-export function strayResult(content) {
-  return h("pre", { class: "code" }, visibleLines(content));
-}

@@ -50,11 +50,6 @@ class LocalRuntime:
         self._gateway = gateway
         self._terms = terms
 
-    @property
-    def vault_confined(self) -> bool:
-        """Whether turns at `vault` run in a cage on this machine; looks once, for some 50 ms."""
-        return vault_cage_available().works
-
     @asynccontextmanager
     async def open(self, plan: RunPlan, gate: ToolGate) -> AsyncIterator[AgentRun]:
         """Start a CLI for this turn; leaving the block ends it and all it started."""

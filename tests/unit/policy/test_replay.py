@@ -12,7 +12,6 @@ from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.permissions import Grant, GrantKind, GrantScope
 from supervisor.policy.replay import (
     decide_again,
-    earlier_prompts,
     flips_by_rule,
     recorded_decision,
     replayed,
@@ -99,17 +98,6 @@ async def test_what_was_recorded_without_its_input_is_counted_and_left_out(log: 
     found = replayed([*log.records, record], POLICY)
     assert found.left_out == {"it was recorded without its input": 1}
     assert recorded_decision(1, {"kind": "policy", "body": {}}) is None
-
-
-async def test_a_grant_is_credited_with_the_prompts_it_would_have_saved(log: Log) -> None:
-    def saved(pattern: str) -> int:
-        return earlier_prompts(Pattern(GrantKind.READ, pattern), log.records, POLICY)
-
-    assert saved("notes/a.md") == 5
-    assert saved("notes/*") == 7
-    assert saved("**/*") == 8
-    assert saved("elsewhere/*") == 0
-    assert earlier_prompts(Pattern(GrantKind.WRITE, "**/*"), log.records, POLICY) == 0
 
 
 async def test_the_grants_that_save_most_come_first_and_are_no_broader_than_needed(

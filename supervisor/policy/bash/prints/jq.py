@@ -11,7 +11,6 @@ _TOKEN: Final = re.compile(
     r"(?P<number>\d+)|(?P<path>\.[A-Za-z_]\w*)|(?P<name>[@$]?[A-Za-z_]\w*)"
     r"|(?P<sign>//|==|!=|[.|,+()\[\]{}:?-])|(?P<space>\s+)"
 )
-_STARTS: Final = frozenset({".", "[", "(", "{"})
 _MOST: Final = 256
 _LONGEST: Final = 4_096
 _DEEPEST: Final = 16

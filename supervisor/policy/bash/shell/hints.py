@@ -97,7 +97,6 @@ _INVERTED: Final = re.compile(r"-\w*v\w*|--invert-match")
 _FIXED: Final = re.compile(r"-\w*F\w*|--fixed-strings")
 _NO_LINES: Final = re.compile(r"-\w*[cqL]\w*|--count|--quiet|--silent|--files-without-match")
 _LISTING: Final = re.compile(r"-[a-zA-Z]*l[a-zA-Z]*|--files-with-matches|--files")
-_MAGIC: Final = "*?["
 
 
 def lines_in(value: Value) -> Iterator[Text]:
