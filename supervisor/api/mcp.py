@@ -4,6 +4,7 @@ All of it is for an admin: a server is a program that runs on this machine.
 """
 
 import asyncio
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 
@@ -28,7 +29,7 @@ from supervisor.api.refusals import refusals
 from supervisor.api.tellable import require_tellable
 from supervisor.errors import ConfigurationError, InvalidRequest, NotFound
 from supervisor.mcp.chosen import Wanted
-from supervisor.mcp.file import ChangedMeanwhile
+from supervisor.mcp.file import AlreadyThere, ChangedMeanwhile
 from supervisor.mcp.hidden import shown
 from supervisor.mcp.servers import Listed
 
@@ -43,10 +44,13 @@ _BODY: Final[dict[str, Any]] = {
 }
 _CHANGED: Final[dict[int | str, dict[str, Any]]] = {
     200: {"model": McpServerView, "description": "It was there, and is changed"},
-    **refusals(ChangedMeanwhile, ConfigurationError),
+    **refusals(ChangedMeanwhile, AlreadyThere, ConfigurationError),
 }
 _TAG: Final = Header(alias="If-Match", description="The `ETag` of the list that was read")
 IfMatch = Annotated[str | None, _TAG]
+_NEW: Final = Header(alias="If-None-Match", description="`*`: only if there is none of this name")
+IfNoneMatch = Annotated[str | None, _NEW]
+_ANY: Final = "*"
 
 
 @router.get("")
@@ -84,12 +88,15 @@ async def put_server(  # noqa: PLR0913, PLR0917  (what FastAPI passes in)
     supervisor: Supervisor,
     response: Response,
     if_match: IfMatch = None,
+    if_none_match: IfNoneMatch = None,
 ) -> McpServerView:
     """Add a server, or change it (200); nothing is started. It is allowed as it is given.
 
-    A value that is sent back masked stays as it is. With `If-Match`, 412 if the file was changed.
+    A value that is sent back masked stays as it is. With `If-Match`, 412 if the file was changed;
+    with `If-None-Match: *`, 412 if there is one of this name.
     """
-    save = supervisor.mcp.save
+    only_new = _is_only_new(if_none_match)
+    save = partial(supervisor.mcp.save, only_new=only_new)
     listed, is_new = await asyncio.to_thread(save, name, body, _tag(if_match))
     await _record(supervisor, caller, "saved", name)
     if not is_new:
@@ -174,7 +181,15 @@ def _wanted(agent: AgentDefinition) -> Wanted:
 def _tag(if_match: str | None) -> str | None:
     """The tag that the file must have; None: any."""
     said = (if_match or "").strip().removeprefix("W/").strip('"')
-    return said if said not in ("", "*") else None
+    return said if said not in ("", _ANY) else None
+
+
+def _is_only_new(if_none_match: str | None) -> bool:
+    """Whether one that is there is left alone. A single server has no tag that could be given."""
+    said = (if_none_match or "").strip()
+    if said not in ("", _ANY):
+        raise InvalidRequest("only * can be given here", where="If-None-Match")
+    return said == _ANY
 
 
 async def _record(supervisor: Parts, caller: Caller, what: str, name: str) -> None:

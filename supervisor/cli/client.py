@@ -59,6 +59,15 @@ class Client(AsyncConnection):
         patience = httpx.Timeout(10.0, read=seconds)
         return await self._ask("POST", path, json=dict(body or {}), timeout=patience)
 
+    async def made(self, path: str, body: Mapping[str, Any], *, only_new: bool) -> tuple[Any, bool]:
+        """Make a thing or change it; the answer's JSON, and whether it is new.
+
+        `only_new`: one that is there is left alone. Raises Unreachable or Refused.
+        """
+        headers = {"If-None-Match": "*"} if only_new else {}
+        response = await self.answer("POST", path, json=dict(body), headers=headers)
+        return response.json(), response.status_code == httpx.codes.CREATED
+
     async def put(self, path: str, body: Mapping[str, Any]) -> Any:
         """Set something; the answer's JSON. Raises Unreachable or Refused."""
         return await self._ask("PUT", path, json=dict(body))

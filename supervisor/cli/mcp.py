@@ -10,12 +10,13 @@ from urllib.parse import quote
 import typer
 
 from supervisor.cli.answered import AsJson, DataDir, answered, connected
-from supervisor.cli.client import Client, find_token
+from supervisor.cli.client import Client, Refused, find_token
 from supervisor.cli.in_the_image import why_not_in_the_image
 from supervisor.cli.json_out import write_json
 from supervisor.cli.lazy import Whole
 from supervisor.cli.render import Screen
 from supervisor.errors import TrustfloorError
+from supervisor.mcp.file import AlreadyThere
 from supervisor.policy.mcp_names import tool_name
 
 mcp = typer.Typer(cls=Whole, add_completion=False, rich_markup_mode=None)
@@ -81,9 +82,15 @@ def add(  # noqa: PLR0913 - each is an option of the command
     ] = None,
     env: Pairs = None,
     header: Pairs = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="In the place of the one of this name, if there is.")
+    ] = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Add a server, or change the one of this name. Nothing is started."""
+    """Add a server, which allows it as it is. Nothing is started.
+
+    One that is there is left alone, unless --replace says otherwise.
+    """
     if (url is None) == (not command):
         raise typer.BadParameter("give a command behind `--`, or a --url")
     body: dict[str, Any] = {"type": kind or ("stdio" if url is None else "http")}
@@ -93,8 +100,21 @@ def add(  # noqa: PLR0913 - each is an option of the command
         body |= {"command": command[0], "args": command[1:]}
     body |= {"env": _pairs(env)} if env else {}
     body |= {"headers": _pairs(header)} if header else {}
-    made = answered(lambda client: client.post(f"/api/mcp/{quote(name, safe='')}", body), data_dir)
-    _show(Screen(sys.stdout), made)
+    path = f"/api/mcp/{quote(name, safe='')}"
+
+    async def put(client: Client) -> tuple[Any, bool]:
+        try:
+            return await client.made(path, body, only_new=not replace)
+        except Refused as refused:
+            if refused.code != AlreadyThere.code:
+                raise
+            remedy = "`trustfloor mcp list` shows it; to put this in its place, add --replace"
+            raise AlreadyThere(refused.message, where=name, remedy=remedy) from None
+
+    made, is_new = answered(put, data_dir)
+    screen = Screen(sys.stdout)
+    screen.line(f"{'added' if is_new else 'replaced'}:", "dim")
+    _show(screen, made)
 
 
 @mcp.command("remove")

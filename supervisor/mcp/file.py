@@ -41,6 +41,14 @@ class ChangedMeanwhile(TrustfloorError):
     retryable = True
 
 
+class AlreadyThere(TrustfloorError):
+    """A server was to be new, and the file has one of its name."""
+
+    code = "already_there"
+    status = 412
+    title = "There is one of this name"
+
+
 @dataclass(frozen=True, slots=True)
 class Configured:
     """What the file says: servers in its order, what is wrong with the others, and its tag."""
@@ -115,16 +123,28 @@ class McpFile:
         return Configured(tuple(servers), tuple(broken), content.tag)
 
     def put(
-        self, name: str, given: Mapping[str, Any], expected: str | None = None
+        self,
+        name: str,
+        given: Mapping[str, Any],
+        expected: str | None = None,
+        *,
+        only_new: bool = False,
     ) -> tuple[ServerEntry, bool]:
         """Add a server or change it; whether it is new. Keys that we don't know are kept.
 
-        `expected`: the tag that the file must have. Raises InvalidRequest, ChangedMeanwhile.
+        `expected`: the tag that the file must have. `only_new`: change none that is there, not one
+        with a mistake either. Raises InvalidRequest, ChangedMeanwhile, AlreadyThere.
         """
         made: list[tuple[ServerEntry, bool]] = []
 
         def change(holder: JsonObject) -> str:
             there = holder.member(name)
+            if only_new and there is not None:
+                raise AlreadyThere(
+                    f"{FILE} has a server of this name, which is left as it is",
+                    where=name,
+                    remedy="to replace it, send this without `If-None-Match: *`",
+                )
             old = _entry_or_none(name, None if there is None else there.value)
             before = None if there is None else there.value
             whole = _merged(before, unmasked(name, given, old))

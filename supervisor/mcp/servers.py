@@ -91,13 +91,19 @@ class McpServers:
         raise NotFound("no MCP server has this name", where="name", remedy="see: GET /api/mcp")
 
     def save(
-        self, name: str, given: Mapping[str, Any], expected: str | None = None
+        self,
+        name: str,
+        given: Mapping[str, Any],
+        expected: str | None = None,
+        *,
+        only_new: bool = False,
     ) -> tuple[Listed, bool]:
         """Add or change a server, which allows it as it is then; whether it is new.
 
-        Raises InvalidRequest, ChangedMeanwhile.
+        `only_new`: change none that is there. Raises InvalidRequest, ChangedMeanwhile,
+        AlreadyThere.
         """
-        entry, is_new = self._file.put(name, given, expected)
+        entry, is_new = self._file.put(name, given, expected, only_new=only_new)
         # Sandboxes keep it only if it is what was allowed there.
         there = self._allowed.of(entry).sandboxed
         logger.info("MCP server saved", extra=fields(server=name))

@@ -349,3 +349,23 @@ async def test_a_policy_file_is_broken_and_mended_while_it_runs(tab: Tab, polici
     told = page.locator("[data-explanation]")
     await expect(told).to_contain_text("deny")
     await expect(told).to_contain_text("no-notes-today")
+
+
+async def test_an_mcp_server_is_replaced_only_after_a_yes(visitor: Visitor, tab: Tab) -> None:
+    page = tab.page
+    tab.expected += ("412 (Precondition Failed)",)
+    await tab.go("#/mcp", "MCP servers")
+    await page.get_by_text("Add a server").click()
+    card = page.locator("[data-server=mine]")
+    for command, answer, kept in (
+        ("first", None, "first"),
+        ("second", "Cancel", "first"),
+        ("second", "Replace", "second"),
+    ):
+        await page.get_by_label("Name").fill("mine")
+        await page.get_by_label("Program or address").fill(command)
+        await page.get_by_role("button", name="Add", exact=True).click()
+        if answer is not None:
+            await page.get_by_role("dialog").get_by_role("button", name=answer).click()
+        await expect(page.get_by_role("dialog")).to_have_count(0)
+        await expect(card).to_contain_text(kept)

@@ -40,10 +40,22 @@ async def test_a_server_is_added_shown_and_removed(world: ApiWorld) -> None:
     assert "notes  (stdio)" in listed
     assert "TOKEN=${NOTES_TOKEN}" in listed
     assert "    allowed\n" in listed
-    assert out in listed
+    assert out.removeprefix("added:\n") in listed
     assert (await mcp(world, "remove", "notes"))[0] == 0
     assert "no MCP servers" in (await mcp(world, "list"))[1]
     assert (await mcp(world, "remove", "notes"))[0] == 1
+
+
+async def test_one_that_is_there_is_replaced_only_where_that_is_said(world: ApiWorld) -> None:
+    await mcp(world, "add", "notes", "--", "first")
+    status, out, err = await mcp(world, "add", "notes", "--", "second")
+    assert (status, out) == (1, "")
+    assert "has a server of this name" in err
+    assert "--replace" in err
+    assert json.loads(config(world).read_text())["notes"]["command"] == "first"
+    status, out, _ = await mcp(world, "add", "notes", "--replace", "--", "second")
+    assert (status, out.splitlines()[0]) == (0, "replaced:")
+    assert json.loads(config(world).read_text())["notes"]["command"] == "second"
 
 
 async def test_a_url_is_of_the_type_http(world: ApiWorld) -> None:

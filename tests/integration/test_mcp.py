@@ -208,6 +208,32 @@ async def test_a_link_is_refused_and_what_it_leads_to_untouched(
     assert target.read_text() == '{"a": {"command": "CANARY"}}'
 
 
+async def test_what_is_to_be_new_replaces_nothing(
+    client: httpx.AsyncClient, world: ApiWorld
+) -> None:
+    new = {"If-None-Match": "*"}
+    said = await client.post("/api/mcp/a", json={"command": "x"}, headers=new)
+    assert said.status_code == 201
+    before = config(world).read_bytes()
+    said = await client.post("/api/mcp/a", json={"command": "y"}, headers=new)
+    assert (said.status_code, said.json()["code"]) == (412, "already_there")
+    assert config(world).read_bytes() == before
+    said = await client.post("/api/mcp/a", json={"command": "y"})
+    assert (said.status_code, said.json()["command"]) == (200, "y")
+    said = await client.post("/api/mcp/b", json={"command": "y"}, headers={"If-None-Match": '"x"'})
+    assert (said.status_code, said.json()["where"]) == (422, "If-None-Match")
+
+
+async def test_one_with_a_mistake_is_not_replaced_by_a_new_one_either(
+    client: httpx.AsyncClient, world: ApiWorld
+) -> None:
+    config(world).write_text('{"a": {"command": 1}}')
+    new = {"If-None-Match": "*"}
+    said = await client.post("/api/mcp/a", json={"command": "y"}, headers=new)
+    assert said.status_code == 412
+    assert config(world).read_text() == '{"a": {"command": 1}}'
+
+
 async def test_updates_side_by_side_lose_nothing_and_an_old_tag_is_refused(
     client: httpx.AsyncClient, world: ApiWorld
 ) -> None:

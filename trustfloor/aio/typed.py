@@ -23,7 +23,7 @@ class AsyncTyped:
     async def _get(self, kind: type[M], path: str) -> M:
         return _read(kind, await self._connection.answer("GET", path))
 
-    async def _ask(
+    async def _ask(  # noqa: PLR0913 - what a request is made of
         self,
         kind: type[M],
         method: str,
@@ -31,10 +31,12 @@ class AsyncTyped:
         body: Mapping[str, Any] | None = None,
         *,
         seconds: float = SILENCE_SECONDS,
+        headers: Mapping[str, str] | None = None,
     ) -> M:
         patience = httpx.Timeout(10.0, read=seconds)
         said = dict(body or {})
-        return _read(kind, await self._connection.answer(method, path, json=said, timeout=patience))
+        answer = self._connection.answer
+        return _read(kind, await answer(method, path, json=said, timeout=patience, headers=headers))
 
     async def _upload(
         self, kind: type[M], path: str, file: File, form: Mapping[str, str], *, seconds: float

@@ -78,14 +78,25 @@ class AsyncMcp(AsyncTyped):
         """One server."""
         return await self._get(McpServerView, at("/api/mcp/{}", name))
 
-    async def put(self, name: str, server: McpServerBody | Mapping[str, Any]) -> McpServerView:
-        """Add a server, or change it; nothing is started."""
+    async def put(
+        self,
+        name: str,
+        server: McpServerBody | Mapping[str, Any],
+        *,
+        only_new: bool = False,
+    ) -> McpServerView:
+        """Add a server, or change it; nothing is started.
+
+        `only_new`: one that is there is left alone (Refused, `already_there`).
+        """
         body = (
             server.model_dump(mode="json", exclude_unset=True)
             if isinstance(server, McpServerBody)
             else server
         )
-        return await self._ask(McpServerView, "POST", at("/api/mcp/{}", name), body)
+        headers = {"If-None-Match": "*"} if only_new else {}
+        path = at("/api/mcp/{}", name)
+        return await self._ask(McpServerView, "POST", path, body, headers=headers)
 
     async def delete(self, name: str) -> None:
         """Remove a server from the file."""

@@ -23,7 +23,7 @@ class Typed:
     def _get(self, kind: type[M], path: str) -> M:
         return _read(kind, self._connection.answer("GET", path))
 
-    def _ask(
+    def _ask(  # noqa: PLR0913 - what a request is made of
         self,
         kind: type[M],
         method: str,
@@ -31,10 +31,12 @@ class Typed:
         body: Mapping[str, Any] | None = None,
         *,
         seconds: float = SILENCE_SECONDS,
+        headers: Mapping[str, str] | None = None,
     ) -> M:
         patience = httpx.Timeout(10.0, read=seconds)
         said = dict(body or {})
-        return _read(kind, self._connection.answer(method, path, json=said, timeout=patience))
+        answer = self._connection.answer
+        return _read(kind, answer(method, path, json=said, timeout=patience, headers=headers))
 
     def _upload(
         self, kind: type[M], path: str, file: File, form: Mapping[str, str], *, seconds: float

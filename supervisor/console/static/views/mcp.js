@@ -52,6 +52,21 @@ function card(each, reload) {
     told);
 }
 
+/** Adds a server, or puts it in the place of the one of its name if the person wants that; null: they don't. */
+async function put(name, body) {
+  const path = `/api/mcp/${part(name)}`;
+  try {
+    await post(path, body, { headers: { "If-None-Match": "*" } });
+    return "added";
+  } catch (error) {
+    if (error.code !== "already_there") throw error;
+  }
+  const said = { detail: "There is a server of this name. What its entry says now is lost.", yes: "Replace", danger: true };
+  if (!(await confirm(`Replace ${visible(name)}?`, said))) return null;
+  await post(path, body);
+  return "replaced";
+}
+
 function adding(reload) {
   const name = h("input", { required: true, autocapitalize: "off", spellcheck: "false" });
   const what = h("input", { required: true, autocapitalize: "off", spellcheck: "false" });
@@ -70,9 +85,10 @@ function adding(reload) {
     const given = lines(env.value).map((each) => [each.split("=", 1)[0], each.slice(each.indexOf("=") + 1)]);
     if (given.length > 0) body[isAddress ? "headers" : "env"] = Object.fromEntries(given);
     try {
-      await post(`/api/mcp/${part(name.value.trim())}`, body);
+      const saved = await put(name.value.trim(), body);
+      if (saved === null) return;
       made.reset();
-      note("The server is added, and allowed as it is. Nothing was started.");
+      note(`The server is ${saved}, and allowed as it is. Nothing was started.`);
       await reload();
     } catch (error) {
       fill(told, problemBox(error));
