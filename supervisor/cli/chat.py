@@ -13,7 +13,7 @@ import typer
 
 from supervisor.cli.answered import DataDir, connected
 from supervisor.cli.asking import DENIES_ALL, NOBODY_HERE, Asker
-from supervisor.cli.chat_help import ENDS, HELP, HELPS
+from supervisor.cli.chat_help import ENDS, HELP, HELPS, ways_to_allow
 from supervisor.cli.choices import choice
 from supervisor.cli.ctrl_c import CtrlC
 from supervisor.cli.keyboard import Keyboard
@@ -225,10 +225,5 @@ class _Conversation:
 
     def _tell_how_to_allow(self, missed: int) -> None:
         what = "1 request was" if missed == 1 else f"{missed} requests were"
-        self._screen.line(f"{what} refused, as nobody answered", "yellow")
-        self._screen.line(
-            "  what to do: answer at a terminal, with: trustfloor chat --session"
-            f" {self._session}; or from elsewhere (trustfloor approvals, the console), while this"
-            " command runs with --approve wait; or allow such calls by a rule of your policy",
-            "yellow",
-        )
+        for line in (f"{what} refused, as nobody answered", *ways_to_allow(self._session)):
+            self._screen.line(line, "yellow")

@@ -16,3 +16,16 @@ HELP: Final = (
     "  trustfloor chat --session ID       goes on with one",
     "  trustfloor grants                  what was granted for longer than a call, and revoke",
 )
+
+
+def ways_to_allow(session: str | None) -> tuple[str, ...]:
+    """What helps where requests were refused for want of an answer: they can't be answered now."""
+    again = f"trustfloor chat --session {session}"
+    return (
+        "  what to do: they are over, so send the message again where somebody can answer:",
+        f"    {again}                at a terminal, which asks you",
+        f"    {again} --approve wait '…'",
+        "        and while it waits, in another terminal or the console: trustfloor approvals",
+        "    What is granted for the session (a number at the prompt) isn't asked about there any",
+        "    more, without a terminal either; nor is what a rule of your policy allows.",
+    )

@@ -217,7 +217,10 @@ class TestApprovals:
         assert "a person" not in turn
         assert "elsewhere" not in turn
         assert ("1 request was refused" in after) == (status == 3)
-        assert (f"chat --session {session}" in after) == (status == 3)
+        again = f"trustfloor chat --session {session}"
+        assert (f"{again} --approve wait" in after) == (status == 3)
+        assert ("they are over, so send the message again" in after) == (status == 3)
+        assert "req_" not in after  # no command for what is over
 
     async def test_a_turn_that_failed_after_a_denial_for_want_of_a_person_is_status_1(
         self, world: ApiWorld
