@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from supervisor.cli.client import Client, Heard, Refused
-from supervisor.cli.granting import chosen, suggestion_lines
+from supervisor.cli.granting import TAKEN, after_p, chosen, own_pattern, suggestion_lines
 from supervisor.cli.keyboard import Keyboard
 from supervisor.cli.neutral import one_line
 from supervisor.cli.render import Screen
@@ -130,9 +130,9 @@ class Asker:
             word = said.strip().lower()
             if word in {"?", "h", "help"}:
                 self._explain(with_numbers=bool(suggested))
-            elif word in {"p", "pattern"} and suggested:
-                if pattern := await self._prompt(keyboard, "what may be done in this session? "):
-                    return "grant", {"scope": "session", "pattern": pattern.strip()}
+            elif suggested and (begun := after_p(said)) is not None:
+                if given := own_pattern(begun or await self._pattern(keyboard)):
+                    return "grant", {"scope": "session", **given}
             elif (meant := _meant(word, suggested)) is not None:
                 return meant
             elif chosen(said, suggested) is None:
@@ -158,9 +158,16 @@ class Asker:
         self._screen.line("y      allow this call, exactly as it is shown, once", "dim")
         if with_numbers:
             self._screen.line("1 2 …  allow it, and what these lines say for the session", "dim")
-            self._screen.line("p      allow it, and for the session a pattern of your own", "dim")
+            self._screen.line("p      allow it, and for the session what you type next", "dim")
+            for line in TAKEN:
+                self._screen.line(f"       {line}", "dim")
         self._screen.line("s      deny it, and stop the turn", "dim")
         self._screen.line("else   deny it; you may tell the agent why", "dim")
+
+    async def _pattern(self, keyboard: Keyboard) -> str:
+        for line in TAKEN:
+            self._screen.line(line, "dim")
+        return await self._prompt(keyboard, "what may be done in this session? ") or ""
 
     async def _prompt(self, keyboard: Keyboard, text: str) -> str | None:
         """What is typed at a prompt; None at the end of the input."""

@@ -1,7 +1,49 @@
 """What can be granted beyond one call, as a person at a terminal reads and chooses it."""
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
+
+from supervisor.policy.permissions import GrantKind
+
+TAKEN: Final = (
+    "the first words of a command (bash curl), paths in the vault (read Notes/**/*, write",
+    "Notes/*.md), or a tool (tool mcp__notes__*); the word in front may be left out where the",
+    "call needs just that; an empty line goes back",
+)
+"""What may be typed as a pattern."""
+
+_KINDS: Final[Mapping[str, GrantKind]] = {
+    **{kind.value: kind for kind in GrantKind},
+    **dict.fromkeys(("command", "shell"), GrantKind.BASH),
+    **dict.fromkeys(("glob", "grep"), GrantKind.READ),
+    **dict.fromkeys(("edit", "multiedit", "notebookedit"), GrantKind.WRITE),
+}
+"""What stands in front of a pattern, a kind or the tool that it is for, and which kind it means."""
+_WITH_KIND: Final = re.compile(r"(\w+)(?::\s*|\s+|(?=\())(.*\S)")
+_P: Final = re.compile(r"p(?:attern)?(?:\s+(.*))?", re.IGNORECASE)
+
+
+def after_p(said: str) -> str | None:
+    """What was typed behind `p`, perhaps nothing; None if it isn't that."""
+    found = _P.fullmatch(said.strip())
+    return (found[1] or "").strip() if found else None
+
+
+def own_pattern(said: str) -> dict[str, str]:
+    """The pattern that somebody typed, and its kind if they said it; empty if they said nothing.
+
+    `bash curl`, `Bash: curl` and `Bash(curl:*)` all mean commands that begin with `curl`.
+    """
+    text = said.strip()
+    found = _WITH_KIND.fullmatch(text)
+    kind = _KINDS.get(found[1].lower()) if found else None
+    if found is None or kind is None:
+        return {"pattern": text} if text else {}
+    rest = found[2]
+    if rest.startswith("(") and rest.endswith(")"):
+        rest = rest[1:-1].strip()
+    return {"pattern": rest, "kind": kind.value}
 
 
 def suggestion_lines(suggested: Sequence[Mapping[str, Any]]) -> list[str]:

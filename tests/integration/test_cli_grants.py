@@ -129,6 +129,27 @@ async def test_an_own_pattern_is_granted_and_one_that_goes_too_far_is_asked_for_
     assert (grant.pattern, grant.scope.value) == ("Notes/*.md", "session")
 
 
+@pytest.mark.parametrize("lines", [("p", "read Notes/*.md"), ("p Read(Notes/*.md)",)])
+async def test_a_pattern_is_taken_with_its_kind_or_tool_in_front(
+    world: ApiWorld, lines: tuple[str, ...]
+) -> None:
+    session = await world.session()
+    async with waiting(world, session) as call:
+        shown = await typed(world, *lines)
+        assert (await call).decision == "granted"
+    assert ("(bash curl)" in shown) == (len(lines) == 2)
+    (grant,) = await world.parts.grants.list(session_id=session)
+    assert (grant.kind.value, grant.pattern) == ("read", "Notes/*.md")
+
+
+async def test_no_pattern_is_no_answer(world: ApiWorld) -> None:
+    async with waiting(world, await world.session()) as call:
+        shown = await typed(world, "p", "", "y")
+        assert (await call).decision == "granted"
+    assert shown.count("allow this?") == 2
+    assert await world.parts.grants.list() == []
+
+
 async def test_anything_else_is_a_no(world: ApiWorld) -> None:
     async with waiting(world, await world.session()) as call:
         await typed(world, "", "not now")

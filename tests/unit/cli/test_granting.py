@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from supervisor.cli.granting import chosen, suggestion_lines
+from supervisor.cli.granting import after_p, chosen, own_pattern, suggestion_lines
 
 SUGGESTED: list[dict[str, Any]] = [
     {"id": "s1", "covers": "reads the file `a.md` and no other", "matches": 1},
@@ -47,3 +47,32 @@ def test_each_says_what_it_covers_and_how_much_that_is_now() -> None:
 )
 def test_numbers_choose_and_anything_else_does_not(said: str, ids: list[str] | None) -> None:
     assert chosen(said, SUGGESTED) == ids
+
+
+@pytest.mark.parametrize(
+    ("said", "pattern"),
+    [
+        ("bash curl", {"kind": "bash", "pattern": "curl"}),
+        ("Bash: git log", {"kind": "bash", "pattern": "git log"}),
+        ("Bash(git log:*)", {"kind": "bash", "pattern": "git log:*"}),
+        ("bash =cat a | wc", {"kind": "bash", "pattern": "=cat a | wc"}),
+        ("Edit Notes/*.md", {"kind": "write", "pattern": "Notes/*.md"}),
+        (" read  My notes/** ", {"kind": "read", "pattern": "My notes/**"}),
+        ("tool mcp__notes__*", {"kind": "tool", "pattern": "mcp__notes__*"}),
+        ("WebFetch:docs.example", {"pattern": "WebFetch:docs.example"}),
+        ("git status", {"pattern": "git status"}),
+        ("bash", {"pattern": "bash"}),
+        ("reading/*.md", {"pattern": "reading/*.md"}),
+        ("  ", {}),
+    ],
+)
+def test_a_pattern_may_have_its_kind_or_tool_in_front(said: str, pattern: dict[str, str]) -> None:
+    assert own_pattern(said) == pattern
+
+
+@pytest.mark.parametrize(
+    ("said", "rest"),
+    [("p", ""), ("P ", ""), ("p bash curl", "bash curl"), ("pattern x", "x"), ("please", None)],
+)
+def test_what_follows_p_is_the_pattern(said: str, rest: str | None) -> None:
+    assert after_p(said) == rest
