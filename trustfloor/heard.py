@@ -49,6 +49,7 @@ class Heard:
 class Page:
     """A page of stored events; `next` is the `after` of the following one, `more`: there is one.
 
+    `numbers` are those of the events over all sessions, as `after` takes them.
     `gap`: some events behind the page's `after` aren't stored any more.
     """
 
@@ -56,3 +57,4 @@ class Page:
     next: int
     more: bool
     gap: bool
+    numbers: tuple[int, ...] = ()

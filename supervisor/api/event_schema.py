@@ -20,6 +20,7 @@ class EventsView(View):
     """A page of events, and the number to ask on from."""
 
     events: list[dict[str, Any]]
+    numbers: list[int] = Field(description="The number of each over all sessions, as `after` has")
     next: int = Field(description="`after` of the next page")
     more: bool = Field(description="Whether there is one yet")
     gap: bool = Field(

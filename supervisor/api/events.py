@@ -64,9 +64,11 @@ async def list_events(  # noqa: PLR0913 - each is a part of the request
         rest = Wanted(events[-1].number, through, wanted, found, 1)
         more = bool(await supervisor.log.over_all(rest))
     last = events[-1].number if more else max(after, through)
-    shown = await Visible(supervisor, caller).of(each.record for each in events)
-    listed = b",".join(each.data for each in shown)
-    tail = orjson.dumps({"next": last, "more": more, "gap": gap})[1:]
+    visible = Visible(supervisor, caller)
+    shown = [each for each in events if await visible.sees(each.record.session_id)]
+    listed = b",".join(each.record.data for each in shown)
+    numbers_shown = [each.number for each in shown]
+    tail = orjson.dumps({"numbers": numbers_shown, "next": last, "more": more, "gap": gap})[1:]
     return Response(b'{"events":[%b],%b' % (listed, tail), media_type="application/json")
 
 

@@ -27,7 +27,12 @@ def events(  # noqa: PLR0913 - each is an option of the command
         typer.Option("--type", help="Of this type only; may be repeated. Else milestones."),
     ] = None,
     after: Annotated[
-        int | None, typer.Option(min=0, help="Behind this number over all sessions.")
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            min=0,
+            help="Those behind this number: each line begins with its own (JSON: `number`).",
+        ),
     ] = None,
     limit: Annotated[int, typer.Option(min=1, help="At most so many of those stored.")] = 50,
     follow: Annotated[
@@ -38,43 +43,46 @@ def events(  # noqa: PLR0913 - each is an option of the command
 ) -> None:
     """Tell what happened in all sessions: the latest milestones, or all of the types you name.
 
-    With --follow it goes on as things happen. Without --after it begins with the last that fit
-    into --limit.
+    A line begins with the event's number over all sessions. With --follow it goes on as things
+    happen. Without --after it begins with the last that fit into --limit.
     """
     screen = Screen(sys.stdout)
 
-    def told(event: Mapping[str, Any]) -> None:
+    def told(number: int, event: Mapping[str, Any]) -> None:
         if as_json:
-            sys.stdout.write(orjson.dumps(event).decode() + "\n")
+            sys.stdout.write(orjson.dumps({"number": number, **event}).decode() + "\n")
             sys.stdout.flush()
         else:
-            screen.line(event_line(event, with_session=session is None))
+            screen.line(f"{number:>6} {event_line(event, with_session=session is None)}")
 
     async def tell(client: Client) -> None:
         one = await whole_id_if_any(client, session)
         kept, last = await _stored(client, one, types, after, limit)
-        for event in kept:
-            told(event)
+        for number, event in kept:
+            told(number, event)
         if follow:
             path = at("/api/events/stream", type=types or None, session=one)
             async with aclosing(AsyncFeed(client, path, last).events()) as feed:
                 async for heard in feed:
-                    told({"type": heard.type, **heard.data})
+                    told(heard.seq, {"type": heard.type, **heard.data})
 
     answered(tell, data_dir)
 
 
 async def _stored(
     client: Client, session: str | None, types: list[str] | None, after: int | None, limit: int
-) -> tuple[list[Any], int]:
-    """The first events behind `after`, or the last there are; and the number of the last read."""
-    kept: list[Any] = []
+) -> tuple[list[tuple[int, Any]], int]:
+    """The first events behind `after`, or the last there are, with their numbers.
+
+    And the number of the last read.
+    """
+    kept: list[tuple[int, Any]] = []
     number, more = after or 0, True
     while more and (after is None or len(kept) < limit):
         size = _PAGE if after is None else min(_PAGE, limit - len(kept))
         query = {"after": number, "limit": size, "type": types or None, "session": session}
         page = await client.get(at("/api/events", **query))
-        kept += page["events"]
+        kept += zip(page["numbers"], page["events"], strict=True)
         if after is None:
             kept = kept[-limit:]
         number, more = page["next"], page["more"]

@@ -30,9 +30,14 @@ async def test_the_latest_events_are_told_and_those_of_a_type_behind_a_number(
     ran = await world.command("events", "--limit", "3")
     assert ran.status == 0, ran.err
     lines = ran.out.decode().splitlines()
-    assert [line.split()[2] for line in lines] == ["done", "warning", "done"]
+    assert [line.split()[3] for line in lines] == ["done", "warning", "done"]
     assert b"\x1b[2J" not in ran.out
     only = await world.command("events", "--type", "warning", "--after", "0", "--json")
     assert [json.loads(line)["type"] for line in only.out.splitlines()] == ["warning"] * 3
+    numbers = [int(line.split()[0]) for line in lines]
+    behind = await world.command("events", "--after", str(numbers[0]))
+    assert behind.out.decode().splitlines() == lines[1:]
+    behind = await world.command("events", "--after", str(numbers[1]), "--json")
+    assert [json.loads(line)["number"] for line in behind.out.splitlines()] == numbers[2:]
     wrong = await world.command("events", "--type", "nothing")
     assert wrong.status == 1

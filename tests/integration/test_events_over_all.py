@@ -62,6 +62,8 @@ async def test_events_of_all_sessions_come_in_one_order_page_by_page(world: ApiW
                 break
         assert seen == whole["events"]
         assert (await page(client, after=at))["events"] == []
+        for at, number in enumerate(whole["numbers"]):
+            assert (await page(client, after=number))["numbers"] == whole["numbers"][at + 1 :]
         of_two = await page(client, session=two, type=["text", "done"])
         assert [each["type"] for each in of_two["events"]] == ["text", "done"]
 

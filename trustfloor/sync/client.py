@@ -116,7 +116,8 @@ class Client(Typed):
         )
         found: Mapping[str, Any] = orjson.loads((self._connection.answer("GET", path)).content)
         events = tuple(Heard(int(each["seq"]), each["type"], each) for each in found["events"])
-        return Page(events, int(found["next"]), bool(found["more"]), bool(found["gap"]))
+        numbers = tuple(int(each) for each in found["numbers"])
+        return Page(events, int(found["next"]), bool(found["more"]), bool(found["gap"]), numbers)
 
     def import_conversations(
         self,
