@@ -183,7 +183,7 @@ class SessionView(View):
     continued_from: str | None
     message_count: int
     tokens_used: int
-    cost_usd: Dollars
+    cost_usd: Dollars = Field(description="What was paid: nothing where a script answered")
     archived: bool
     created_at: datetime
     last_accessed: datetime

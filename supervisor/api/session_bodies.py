@@ -83,7 +83,7 @@ class TagView(View):
 
 
 class SpentView(View):
-    """What sessions have spent; the cost in US dollars."""
+    """What sessions have used, and what was paid for it in US dollars: nothing for a script."""
 
     sessions: int
     tokens: int
@@ -98,7 +98,7 @@ class WaitingCountsView(View):
 
 
 class DayView(View):
-    """A day of UTC: the turns that ended on it, by how, and what these had used."""
+    """A day of UTC: the turns that ended on it, by how, what they had used and what was paid."""
 
     day: str
     turns: dict[str, int]

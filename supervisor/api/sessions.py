@@ -292,7 +292,7 @@ def _fields(row: Session, active: Collection[SessionId], tags: tuple[str, ...]) 
         "continued_from": row.continued_from,
         "message_count": row.message_count,
         "tokens_used": row.tokens_used,
-        "cost_usd": row.cost_usd,
+        "cost_usd": row.paid_usd,
         "archived": row.archived,
         "created_at": row.created_at,
         "last_accessed": row.last_accessed,

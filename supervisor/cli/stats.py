@@ -20,7 +20,10 @@ def stats(
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Tell how many sessions there are, and the turns, tokens and cost of the last days (UTC)."""
+    """Tell how many sessions there are, and the turns, tokens and cost of the last days (UTC).
+
+    Of a scripted model's answers the tokens are counted; they cost nothing.
+    """
     found = answered(lambda client: client.get(f"/api/stats?days={days}"), data_dir)
     if as_json:
         write_json(found)

@@ -141,7 +141,10 @@ class Course:
             self._house.ended(plan.run.session_id)
 
     async def _book(self, plan: TurnPlan, heard: Heard, *, answered: bool) -> Session:
-        await self._stores.sessions.add_spending(plan.run.session_id, *_used(heard))
+        used = _used(heard, scripted=plan.scripted)
+        await self._stores.sessions.add_spending(
+            plan.run.session_id, used.tokens, used.cost_usd, scripted=used.scripted
+        )
         heard.is_booked = True
         if plan.begins_anew and heard.has_begun:
             begin = {key_of(plan.run.level): plan.run.resume_from or None}
@@ -175,14 +178,16 @@ class Course:
         """
         # The terminal event first: a row that has ended without one would leave readers waiting.
         last = (*unsaid, words.event)
-        ending, used = {"state": words.state, "error": words.error_code}, _used(heard)
+        ending = {"state": words.state, "error": words.error_code}
+        used = _used(heard, scripted=self._house.scripted)
         writes: list[Write] = [
             partial(self._log.append_all, lane.session_id, lane.turn_id, last),
             partial(self._house.record, "ending", lane.session_id, lane.turn_id, ending),
             partial(self._stores.turns.end, lane.turn_id, words.state, words.error_code, used),
         ]
         if not heard.is_booked:
-            writes.append(partial(self._stores.sessions.add_spending, lane.session_id, *used))
+            add = partial(self._stores.sessions.add_spending, scripted=used.scripted)
+            writes.append(partial(add, lane.session_id, used.tokens, used.cost_usd))
         try:
             lane.is_ending = True
             while writes:
@@ -243,7 +248,7 @@ def _nothing() -> None:
     """Nothing is to be got ready."""
 
 
-def _used(heard: Heard) -> Used:
+def _used(heard: Heard, *, scripted: bool) -> Used:
     spent = heard.spending
     tokens = (
         spent.input_tokens
@@ -251,7 +256,7 @@ def _used(heard: Heard) -> Used:
         + spent.cache_read_tokens
         + spent.cache_write_tokens
     )
-    return Used(tokens, spent.cost_usd)
+    return Used(tokens, spent.cost_usd, scripted)
 
 
 def _launched(plan: TurnPlan) -> dict[str, Any]:
@@ -277,7 +282,7 @@ def _note_end(plan: TurnPlan, words: LastWords, heard: Heard, seconds: float) ->
         "cache_read": spent.cache_read_tokens,
         "cache_write": spent.cache_write_tokens,
     }
-    METRICS.spent(plan.run.model, tokens, spent.cost_usd)
+    METRICS.spent(plan.run.model, tokens, 0.0 if plan.scripted else spent.cost_usd)
     known = fields(
         trust=plan.run.level.value,
         outcome=words.state,

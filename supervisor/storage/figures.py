@@ -13,7 +13,7 @@ _DAY: Final = 24 * 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What the sessions of one model have spent; the cost in US dollars."""
+    """What the sessions of one model have used, and what was paid for it in US dollars."""
 
     sessions: int
     tokens: int
@@ -22,7 +22,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """The turns that ended on a day of UTC, by how, and what these had used."""
+    """The turns that ended on a day of UTC, by how, what they had used and what was paid for it."""
 
     day: str
     turns: dict[str, int] = field(default_factory=dict)
@@ -48,7 +48,8 @@ _BY_TRUST = "SELECT trust_level AS name, count(*) AS n FROM sessions GROUP BY 1 
 _BY_STATE = "SELECT state AS name, count(*) AS n FROM turns GROUP BY 1 ORDER BY 2 DESC"
 _BY_MODEL = (
     "SELECT coalesce(model, 'default') AS name, count(*) AS n, total(tokens_used) AS tokens,"
-    " total(cost_usd) AS cost FROM sessions GROUP BY 1 ORDER BY tokens DESC LIMIT ?"
+    " max(0.0, total(cost_usd) - total(scripted_usd)) AS cost"
+    " FROM sessions GROUP BY 1 ORDER BY tokens DESC LIMIT ?"
 )
 
 

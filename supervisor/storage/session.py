@@ -69,7 +69,10 @@ class SessionUpdate(_Stored):
 
 
 class Session(_Stored):
-    """One stored session. `cost_usd` is in US dollars; moments are in UTC.
+    """One stored session. Moments are in UTC.
+
+    `cost_usd` is what its answers cost by the list of prices, in US dollars, for its budget;
+    `scripted_usd` is so much of it as nobody paid, since a script answered.
 
     `damaged` names the columns that could not be read and were replaced: an unknown trust level by
     the strictest one, everything else by nothing. `cursor` says where it stands in a list.
@@ -95,8 +98,14 @@ class Session(_Stored):
     transcript_path: str | None
     tokens_used: int
     cost_usd: float
+    scripted_usd: float
     cursor: str
     damaged: tuple[str, ...] = ()
+
+    @property
+    def paid_usd(self) -> float:
+        """What was paid for its answers, in US dollars."""
+        return max(0.0, self.cost_usd - self.scripted_usd)
 
     @property
     def permissions(self) -> SessionPermissions:

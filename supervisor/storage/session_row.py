@@ -73,6 +73,7 @@ def parse_row(row: Mapping[str, Any]) -> Session:
         transcript_path=optional("transcript_path"),
         tokens_used=int(number("tokens_used")),
         cost_usd=float(number("cost_usd")),
+        scripted_usd=float(number("scripted_usd")),
         cursor=cursor_of(row["last_accessed"], row[POSITION]),
         damaged=tuple(damaged),
     )

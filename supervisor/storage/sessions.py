@@ -170,15 +170,20 @@ class SessionStore:
             )
             return (await _require(cx, session_id)).message_count
 
-    async def add_spending(self, session_id: SessionId, tokens: int, cost_usd: float) -> None:
-        """Add tokens (of all kinds) and US dollars to what the session has used."""
+    async def add_spending(
+        self, session_id: SessionId, tokens: int, cost_usd: float, *, scripted: bool = False
+    ) -> None:
+        """Add tokens (of all kinds) and US dollars to what the session has used.
+
+        `scripted`: nobody pays them.
+        """
         if tokens < 0 or cost_usd < 0:
             raise ValueError("spending can't be negative")
         async with self._changed(session_id) as cx:
             await cx.execute(
-                "UPDATE sessions SET tokens_used = tokens_used + ?, cost_usd = cost_usd + ?"
-                " WHERE id = ?",
-                (tokens, cost_usd, session_id),
+                "UPDATE sessions SET tokens_used = tokens_used + ?, cost_usd = cost_usd + ?,"
+                " scripted_usd = scripted_usd + ? WHERE id = ?",
+                (tokens, cost_usd, cost_usd if scripted else 0.0, session_id),
             )
 
     async def archive_session(self, session_id: SessionId) -> None:

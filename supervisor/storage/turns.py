@@ -59,10 +59,16 @@ class SentTurn(NamedTuple):
 
 
 class Used(NamedTuple):
-    """What a turn has used: tokens of all kinds, and US dollars."""
+    """What a turn has used: tokens of all kinds, and US dollars; nobody pays those of a script."""
 
     tokens: int
     cost_usd: float
+    scripted: bool = False
+
+    @property
+    def paid_usd(self) -> float:
+        """What is paid for it, in US dollars."""
+        return 0.0 if self.scripted else self.cost_usd
 
 
 NOTHING: Final = Used(0, 0.0)
@@ -118,7 +124,7 @@ class TurnStore:
         error_code: str | None = None,
         used: Used = NOTHING,
     ) -> bool:
-        """Record the end, and in its day's sums what the turn has used.
+        """Record the end, and in its day's sums what the turn has used and what that cost.
 
         The first end counts: False if the turn wasn't running any more.
         """
@@ -135,7 +141,7 @@ class TurnStore:
                 "INSERT INTO days (day, state, turns, tokens, cost_usd) VALUES (?, ?, 1, ?, ?)"
                 " ON CONFLICT (day, state) DO UPDATE SET turns = turns + 1,"
                 " tokens = tokens + excluded.tokens, cost_usd = cost_usd + excluded.cost_usd",
-                (day_of(now), state, used.tokens, used.cost_usd),
+                (day_of(now), state, used.tokens, used.paid_usd),
             )
             return True
 

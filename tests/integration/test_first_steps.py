@@ -43,6 +43,16 @@ async def test_the_notes_are_read(house: House) -> None:
     assert "14 kg of tomatoes" in turn.end["response"]
 
 
+async def test_what_the_script_would_have_cost_is_nowhere_money_spent(house: House) -> None:
+    turn = await house.send("Read my notes", SAID["Read my notes"])
+    assert turn.end["spending"]["costUsd"] > 0
+    figures = await house.parts.figures(1)
+    assert (figures.days[-1].tokens > 0, figures.days[-1].cost_usd) == (True, 0)
+    assert [each.cost_usd for each in figures.spent_by_model.values()] == [0]
+    session = await house.parts.sessions.get_session(turn.end["sessionId"])
+    assert (session.cost_usd > 0, session.paid_usd) == (True, 0)
+
+
 async def test_the_secrets_are_refused_and_the_answer_holds_none(house: House) -> None:
     turn = await house.send("Show me the secrets", SAID["Show me the secrets"])
     assert [each["rule"] for each in turn.of("permission_denied")] == ["env-files", "env-files"]

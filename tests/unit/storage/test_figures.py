@@ -7,7 +7,7 @@ import pytest
 from supervisor.clock import Instant
 from supervisor.ids import TurnId
 from supervisor.storage.database import Database
-from supervisor.storage.figures import MOST_DAYS, Day, figures
+from supervisor.storage.figures import MOST_DAYS, Day, Spent, figures
 from supervisor.storage.sessions import SessionStore
 from supervisor.storage.turns import EndState, TurnStore, Used
 from supervisor.trust.levels import TrustLevel
@@ -56,6 +56,21 @@ async def test_each_day_has_its_turns_and_what_they_used_and_a_quiet_one_has_non
         assert len((await figures(db, clock, MOST_DAYS)).days) == MOST_DAYS
 
 
+async def test_what_a_script_answers_is_counted_and_costs_nothing(tmp_path: Path) -> None:
+    clock = SetClock(MIDNIGHT)
+    async with Database(tmp_path / "s.db") as db:
+        sessions, turns = SessionStore(db, clock), TurnStore(db, clock)
+        await sessions.create_session(session())
+        for name, scripted in (("a", True), ("b", False)):
+            await end(turns, name, "done", Used(10, 0.25, scripted))
+            await sessions.add_spending(SESSION, 10, 0.25, scripted=scripted)
+        found = await figures(db, clock, 1)
+        assert found.days == (Day("2026-03-01", {"done": 2}, 20, 0.25),)
+        assert found.spent_by_model == {"default": Spent(1, 20, 0.25)}
+        kept = await sessions.get_session(SESSION)
+        assert (kept.cost_usd, kept.paid_usd) == (0.5, 0.25), "the budget counts both"
+
+
 async def test_the_days_are_found_by_their_index(tmp_path: Path) -> None:
     async with Database(tmp_path / "s.db") as db:
         rows = await db.rows(
@@ -75,7 +90,8 @@ async def test_turns_of_before_are_counted_by_the_migration(tmp_path: Path) -> N
         async with db.write() as cx:
             await cx.execute("UPDATE turns SET ended_at = 'never' WHERE id = 'c'")
             await cx.execute("DROP TABLE days")
-            await cx.execute("DELETE FROM schema_version WHERE version = 18")
+            await cx.execute("ALTER TABLE sessions DROP COLUMN scripted_usd")
+            await cx.execute("DELETE FROM schema_version WHERE version >= 18")
     async with Database(path) as db:
         assert (await figures(db, clock, 1)).days == (Day("2026-03-01", {"done": 2}),)
 
