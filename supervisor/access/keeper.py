@@ -200,7 +200,9 @@ class Keeper:
         """End a login. Raises NotFound."""
         row = self._logins.by_id(login_id)
         if row is None:
-            raise NotFound("no login has this id", where=login_id)
+            raise NotFound(
+                "no login has this id", where=login_id, remedy="list them: trustfloor login --list"
+            )
         await self._end_all({row.id}, maker)
         return self._logins.by_id(row.id) or row
 

@@ -115,14 +115,14 @@ class Captures:
             found = self._one(name)
             if found is not None:
                 return found
-        raise NotFound("no capture has this name", where="filename")
+        raise _not_there()
 
     def read(self, filename: str) -> tuple[Capture, bytes]:
         """One capture with what it holds. Raises NotFound."""
         capture = self.get(filename)
         content = self._content(capture.filename)
         if content is None:
-            raise NotFound("no capture has this name", where="filename")
+            raise _not_there()
         return capture, content
 
     def remove(self, filename: str) -> Capture:
@@ -213,6 +213,12 @@ class Captures:
                     remedy="put a plain folder in its place",
                 ) from None
             raise
+
+
+def _not_there() -> NotFound:
+    return NotFound(
+        "no capture has this name", where="filename", remedy="list them: GET /api/captures"
+    )
 
 
 def _is_plain(name: str) -> bool:

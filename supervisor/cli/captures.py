@@ -7,12 +7,15 @@ from urllib.parse import quote
 
 import typer
 
+from supervisor.captures.names import stored_name
 from supervisor.cli.answered import AsJson, DataDir, answered
+from supervisor.cli.client import Client
 from supervisor.cli.json_out import write_json
 from supervisor.cli.lazy import Whole
 from supervisor.cli.moments import told_moment
 from supervisor.cli.neutral import one_line
 from supervisor.cli.render import Screen
+from supervisor.errors import NotFound
 
 captures = typer.Typer(cls=Whole, add_completion=False, rich_markup_mode=None)
 
@@ -75,6 +78,18 @@ def get(
     sys.stdout.buffer.flush()
 
 
+async def _named(client: Client, name: str) -> str:
+    """Which one is meant, so that nobody is asked about what isn't there, or what it isn't."""
+    there = {each["filename"]: each for each in (await client.get("/api/captures"))["captures"]}
+    found = there.get(name) or there.get(stored_name(name))
+    if found is None:
+        raise NotFound(
+            "no capture has this name", where=name, remedy="list them: trustfloor captures"
+        )
+    title = f" “{found['title']}”" if found["title"] else ""
+    return one_line(f"{found['filename']}{title} ({found['size']} bytes)")
+
+
 @captures.command("delete")
 def delete(
     name: Annotated[str, typer.Argument(help="The capture's name.")],
@@ -84,7 +99,8 @@ def delete(
 ) -> None:
     """Delete a capture for good."""
     if not yes:
-        typer.confirm(f"Delete the capture {one_line(name)} for good?", abort=True)
+        named = answered(lambda client: _named(client, name), data_dir)
+        typer.confirm(f"Delete the capture {named} for good?", abort=True)
     gone = answered(lambda client: client.delete(_path(name)), data_dir)
     Screen(sys.stdout).line(f"deleted {gone['path']}")
 

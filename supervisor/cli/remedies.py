@@ -12,6 +12,7 @@ _BY_COMMAND: Final = tuple(
     for route, command in (
         (r"GET /api/agents, or: trustfloor agents", "trustfloor agents"),
         (r"GET /api/agents\b", "`trustfloor agents`"),
+        (r"GET /api/captures\b", "`trustfloor captures list`"),
         (r"GET /api/chat/sessions\b", "`trustfloor sessions list`"),
         (r"GET /api/grants\b", "`trustfloor grants list`"),
         (r"GET /api/mcp\b", "`trustfloor mcp list`"),

@@ -42,7 +42,9 @@ async def test_a_file_is_added_listed_and_read_again_byte_for_byte(
     assert status == 0
     assert "scan ü.bin  A scan" in out.decode()
     assert await captures(world, "get", "scan ü.bin") == (0, content, "")
-    assert (await captures(world, "delete", "scan ü.bin")).status == 1  # nobody said yes
+    asked = await captures(world, "delete", "scan ü.bin")  # nobody said yes
+    assert asked.status == 1
+    assert "Delete the capture scan ü.bin “A scan” (10240000 bytes) for good?" in asked.out.decode()
     status, out, _ = await captures(world, "delete", "scan ü.bin", "--yes")
     assert (status, out.decode()) == (0, "deleted captures/scan ü.bin\n")
     assert (await captures(world)).out == b"no captures\n"
@@ -52,5 +54,10 @@ async def test_what_is_not_there_is_told(world: ApiWorld, tmp_path: Path) -> Non
     status, _, err = await captures(world, "get", "nothing.md")
     assert status == 1
     assert "no capture has this name" in err
+    for yes in ((), ("--yes",)):
+        status, out, err = await captures(world, "delete", "nothing.md", *yes)
+        assert (status, out) == (1, b""), "nobody is asked about what isn't there"
+        assert "no capture has this name" in err
+        assert "trustfloor captures" in err
     status, _, err = await captures(world, "add", str(tmp_path / "missing"))
     assert status == 2

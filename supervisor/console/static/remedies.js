@@ -6,6 +6,7 @@ import { visible } from "./visible.js";
 const looked = (path) => new RegExp(String.raw`(?:(?:see the agents there are|list the sessions|list them|see)(?: with|:) )?GET ${path}`);
 const ROOMS = [
   [looked("/api/agents(?:, or: trustfloor agents)?"), "see ", "Agents", "#/agents"],
+  [looked("/api/captures"), "see ", "Captures", "#/captures"],
   [looked("/api/chat/sessions"), "see ", "Sessions", "#/sessions"],
   [looked("/api/grants(?: lists them)?"), "see ", "Grants", "#/grants"],
   [looked("/api/mcp"), "see ", "MCP servers", "#/mcp"],
