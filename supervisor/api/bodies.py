@@ -22,6 +22,7 @@ from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from supervisor.api.faults import SAYS_SOMETHING
 from supervisor.api.tellable import require_tellable
 from supervisor.money import Dollars
 from supervisor.sessions.attachments import MOST as MOST_ATTACHMENTS
@@ -40,6 +41,9 @@ def _lower(value: object) -> object:
 Level = Annotated[TrustLevel, BeforeValidator(_lower)]
 """A trust level by its name, whatever the case; any other word is refused."""
 
+
+Name = Annotated[str, Field(pattern=SAYS_SOMETHING)]
+"""What people call a thing, and so not just blanks."""
 
 Flag = Annotated[bool, Strict()]
 """True or false as JSON has them, and no number or word that only looks like one."""
@@ -162,7 +166,7 @@ class WorkspaceBody(Body):
 
     model_config = for_example(name="Garden", folder="Projects/garden", floor="sandboxed")
 
-    name: str | None = Field(None, min_length=1)
+    name: Name | None = None
     folder: str | None = None
     floor: Level | None = None
 

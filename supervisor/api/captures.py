@@ -73,7 +73,7 @@ async def upload(request: Request, response: Response, supervisor: Supervisor) -
     given = Upload(
         filename=body.filename,
         content=content,
-        title=body.title,
+        title=_if_any(body.title),
         context=body.context,
         captured_at=body.timestamp,
     )
@@ -106,6 +106,11 @@ async def delete(filename: str, supervisor: Supervisor) -> CaptureView:
     gone = await asyncio.to_thread(supervisor.captures.remove, filename)
     supervisor.index.changed(deleted=True)
     return _view(gone)
+
+
+def _if_any(text: str | None) -> str | None:
+    """The text; none where it is blank, as forms send fields that nobody filled in."""
+    return text if text and text.strip() else None
 
 
 def _disposition(name: str) -> str:

@@ -25,6 +25,8 @@ _WORDS: Final[Mapping[str, str]] = {
     "model_attributes_type": "an object is expected",
     "path_type": "a path is expected",
 }
+SAYS_SOMETHING: Final = r"\S"
+"""The pattern of a text that isn't blank."""
 _BOUNDS: Final[Mapping[str, tuple[str, str]]] = {
     "greater_than": ("more than", "gt"),
     "greater_than_equal": ("at least", "ge"),
@@ -42,6 +44,8 @@ def say(fault: Mapping[str, Any]) -> str:
     if kind in _BOUNDS:
         words, name = _BOUNDS[kind]
         return f"it must be {words} {context.get(name)}"
+    if kind == "string_pattern_mismatch" and context.get("pattern") == SAYS_SOMETHING:
+        return _WORDS["string_too_short"]
     if kind in {"enum", "literal_error"}:
         return (
             f"use one of: {str(context.get('expected')).replace(chr(39), '').replace(' or ', ', ')}"

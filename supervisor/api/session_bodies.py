@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import Field
 
-from supervisor.api.bodies import Body, Flag, SessionView, View, for_example
+from supervisor.api.bodies import Body, Flag, Name, SessionView, View, for_example
 from supervisor.money import Dollars
 from supervisor.sessions.spoken import Role
 
@@ -34,13 +34,16 @@ class SessionWithMessagesView(SessionView):
 
 
 class SessionChangeBody(Body):
-    """What is to change; what is left out stays. `tags` replaces all of them."""
+    """What is to change; what is left out stays. `tags` replaces all of them.
+
+    A `title` of null takes it away.
+    """
 
     model_config = for_example(title="May", tags=["plans"])
 
-    title: str | None = Field(None, max_length=500)
+    title: Name | None = Field(None, max_length=500)
     archived: Flag | None = None
-    tags: list[str] | None = Field(None, max_length=100)
+    tags: list[Name] | None = Field(None, max_length=100)
 
 
 class ClearBody(Body):

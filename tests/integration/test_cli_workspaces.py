@@ -26,6 +26,9 @@ async def test_a_workspace_is_made_changed_listed_and_removed(world: ApiWorld) -
     listed = json.loads((await world.command("workspaces", "list", "--json")).out)["workspaces"]
     (garden,) = [each for each in listed if each["slug"] == "garden"]
     assert (garden["name"], garden["floor"]) == ("The garden", "sandboxed")
+    nameless = await world.command("workspaces", "set", "garden", "--name", " ")
+    assert nameless.status == 1
+    assert "it may not be empty" in nameless.err
     assert (await world.command("workspaces", "remove", "garden")).out == b"removed\n"
     gone = await world.command("workspaces", "remove", "garden")
     assert gone.status == 1
