@@ -76,6 +76,14 @@ class SessionNotFound(NotFound):
         super().__init__(message, where=where, remedy=remedy or known)
 
 
+class AlreadyThere(TrustfloorError):
+    """What was to be new has the name of one that is there; `where` is the name."""
+
+    code = "already_there"
+    status = 412
+    title = "There is one of this name"
+
+
 class SessionBusy(TrustfloorError):
     """A turn of this session is still running: one at a time."""
 

@@ -8,6 +8,9 @@ from typing import Final, Literal
 from supervisor.clock import Instant
 from supervisor.errors import TrustfloorError
 
+LONGEST_TOKEN_SECONDS: Final = 10 * 365 * 24 * 3600
+"""How long a token counts at most, where it has an end at all."""
+
 
 class Scope(StrEnum):
     """What a token may be good for; none includes another."""

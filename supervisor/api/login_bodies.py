@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from supervisor.access.holder import Scope
+from supervisor.access.holder import LONGEST_TOKEN_SECONDS, Scope
 from supervisor.api.bodies import Body, View, for_example
 
 
@@ -62,7 +62,7 @@ class TokenBody(Body):
     scopes: list[Scope] = Field(min_length=1, max_length=len(Scope))
     workspaces: list[str] | None = Field(None, min_length=1, max_length=100)
     expires_in: float | None = Field(
-        None, gt=0, le=10 * 365 * 24 * 3600, allow_inf_nan=False, strict=True
+        None, gt=0, le=LONGEST_TOKEN_SECONDS, allow_inf_nan=False, strict=True
     )
 
 

@@ -27,9 +27,9 @@ from supervisor.api.mcp_bodies import (
 from supervisor.api.parts import Parts, Supervisor
 from supervisor.api.refusals import refusals
 from supervisor.api.tellable import require_tellable
-from supervisor.errors import ConfigurationError, InvalidRequest, NotFound
+from supervisor.errors import AlreadyThere, ConfigurationError, InvalidRequest, NotFound
 from supervisor.mcp.chosen import Wanted
-from supervisor.mcp.file import AlreadyThere, ChangedMeanwhile
+from supervisor.mcp.file import ChangedMeanwhile
 from supervisor.mcp.hidden import shown
 from supervisor.mcp.servers import Listed
 

@@ -8,15 +8,16 @@ from urllib.parse import quote
 import typer
 
 from supervisor.cli.answered import AsJson, DataDir, answered
+from supervisor.cli.choices import not_blank
 from supervisor.cli.json_out import write_json
-from supervisor.cli.lazy import Whole
+from supervisor.cli.lazy import Listing
 from supervisor.cli.neutral import one_line
 from supervisor.cli.render import Screen
 
 _USUAL: Final = "chatbot"
 """The type of an agent whose file names none."""
 
-agents = typer.Typer(cls=Whole, add_completion=False, rich_markup_mode=None)
+agents = typer.Typer(cls=Listing, add_completion=False, rich_markup_mode=None)
 
 
 @agents.callback(invoke_without_command=True)
@@ -44,7 +45,9 @@ def list_agents(*, as_json: AsJson = False, data_dir: DataDir = None) -> None:
 
 @agents.command("show")
 def show_agent(
-    agent: Annotated[str, typer.Argument(help="The agent's path or name.")],
+    agent: Annotated[
+        str, typer.Argument(metavar="AGENT", callback=not_blank, help="The agent's path or name.")
+    ],
     *,
     as_json: AsJson = False,
     data_dir: DataDir = None,

@@ -14,12 +14,15 @@ from supervisor.cli.ctrl_c import CtrlC
 from supervisor.cli.effects import time_left
 from supervisor.cli.json_out import write_json
 from supervisor.cli.keyboard import Keyboard
+from supervisor.cli.lazy import Whole
 from supervisor.cli.render import Screen
 from supervisor.cli.session_ids import whole_id_if_any, whole_request_id
 from supervisor.cli.waiting import Vigil, filtered, headline, tell_questions
 from supervisor.errors import TrustfloorError
 
-approvals = typer.Typer(add_completion=False, invoke_without_command=True, rich_markup_mode=None)
+approvals = typer.Typer(
+    cls=Whole, add_completion=False, invoke_without_command=True, rich_markup_mode=None
+)
 
 Session = Annotated[str | None, typer.Option(help="Of this session only.")]
 Workspace = Annotated[str | None, typer.Option(help="Of this workspace only.")]

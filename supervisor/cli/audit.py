@@ -83,7 +83,7 @@ Since = Annotated[
 def verify_log(  # noqa: PLR0913 - each is an option of the command
     part: Annotated[
         Path | None,
-        typer.Argument(metavar="[FILE]", help="An export or an archived file by itself."),
+        typer.Argument(metavar="FILE", help="An export or an archived file by itself."),
     ] = None,
     *,
     log: Log = None,

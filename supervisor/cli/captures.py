@@ -9,15 +9,18 @@ import typer
 
 from supervisor.captures.names import stored_name
 from supervisor.cli.answered import AsJson, DataDir, answered
+from supervisor.cli.choices import one_part
 from supervisor.cli.client import Client
 from supervisor.cli.json_out import write_json
-from supervisor.cli.lazy import Whole
+from supervisor.cli.lazy import Listing
 from supervisor.cli.moments import told_moment
 from supervisor.cli.neutral import one_line
 from supervisor.cli.render import Screen
 from supervisor.errors import NotFound
 
-captures = typer.Typer(cls=Whole, add_completion=False, rich_markup_mode=None)
+captures = typer.Typer(cls=Listing, add_completion=False, rich_markup_mode=None)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", callback=one_part, help="The capture's name.")]
 
 
 @captures.callback(invoke_without_command=True)
@@ -50,7 +53,10 @@ def list_captures(
 @captures.command("add")
 def add(
     file: Annotated[
-        Path, typer.Argument(exists=True, dir_okay=False, readable=True, help="The file to add.")
+        Path,
+        typer.Argument(
+            metavar="FILE", exists=True, dir_okay=False, readable=True, help="The file to add."
+        ),
     ],
     *,
     name: Annotated[str | None, typer.Option(help="Another name than the file's.")] = None,
@@ -68,7 +74,7 @@ def add(
 
 @captures.command("get")
 def get(
-    name: Annotated[str, typer.Argument(help="The capture's name.")],
+    name: Name,
     *,
     data_dir: DataDir = None,
 ) -> None:
@@ -92,7 +98,7 @@ async def _named(client: Client, name: str) -> str:
 
 @captures.command("delete")
 def delete(
-    name: Annotated[str, typer.Argument(help="The capture's name.")],
+    name: Name,
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
     data_dir: DataDir = None,

@@ -39,10 +39,22 @@ _WHY: Final = {Approve.DENY: DENIES_ALL, Approve.WAIT: None}
 """What an agent is told where nobody is asked here; None: it waits for others' answers."""
 
 
+def _one_text(words: list[str] | None) -> list[str] | None:
+    """Not joined: a word too many may have been meant for an option."""
+    if words and len(words) > 1:
+        raise typer.BadParameter("it is one text: put it into quotes")
+    return words
+
+
 def chat(  # noqa: PLR0913 - each is an option of the command
     *,
     message: Annotated[
-        str | None, typer.Argument(help="What to say; without it, a conversation begins.")
+        list[str] | None,
+        typer.Argument(
+            metavar="MESSAGE",
+            callback=_one_text,
+            help="What to say, in quotes; without it, a conversation begins.",
+        ),
     ] = None,
     session: Annotated[
         str | None,
@@ -86,7 +98,7 @@ def chat(  # noqa: PLR0913 - each is an option of the command
     """
     with CtrlC() as ctrl_c:
         status = _chat(
-            message,
+            message[0] if message else None,
             ctrl_c,
             terms={
                 "workspace": workspace,

@@ -1,6 +1,7 @@
 """Options that take one of a few words, refused in words of our own."""
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -26,9 +27,26 @@ def _reader(kind: type[E]) -> Callable[[str], E]:
         try:
             return kind(said.strip().lower())
         except ValueError:
-            raise typer.BadParameter(f"{said!r} is none of {', '.join(words)}") from None
+            near = get_close_matches(said.strip().lower(), words, n=1)
+            guess = f"; did you mean {near[0]!r}?" if near else ""
+            raise typer.BadParameter(f"{said!r} is none of {', '.join(words)}{guess}") from None
 
     return read
+
+
+def not_blank(said: str | None) -> str | None:
+    """A callback for a name: it says something."""
+    if said is not None and not said.strip():
+        raise typer.BadParameter("it may not be empty")
+    return said
+
+
+def one_part(said: str | None) -> str | None:
+    """A callback for a name or id that becomes one part of a path: it has no slash, and is none."""
+    not_blank(said)
+    if said is not None and ("/" in said or said in {".", ".."}):
+        raise typer.BadParameter(f"{said!r} is no name or id: it can't have slashes or be dots")
+    return said
 
 
 def whole_number(**option: Any) -> Any:

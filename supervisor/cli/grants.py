@@ -7,16 +7,17 @@ from urllib.parse import quote, urlencode
 import typer
 
 from supervisor.cli.answered import DataDir, answered
+from supervisor.cli.choices import one_part
 from supervisor.cli.client import Client, Refused
 from supervisor.cli.json_out import write_json
-from supervisor.cli.lazy import Whole
+from supervisor.cli.lazy import Listing
 from supervisor.cli.moments import told_moment
 from supervisor.cli.render import Screen
 from supervisor.cli.session_ids import whole_id_if_any
 from supervisor.errors import NotFound, TrustfloorError
 
 grants = typer.Typer(
-    cls=Whole, add_completion=False, invoke_without_command=True, rich_markup_mode=None
+    cls=Listing, add_completion=False, invoke_without_command=True, rich_markup_mode=None
 )
 
 
@@ -68,7 +69,9 @@ def list_grants(
 
 @grants.command("revoke")
 def revoke(
-    grant: Annotated[str, typer.Argument(metavar="ID", help="The grant, as `list` names it.")],
+    grant: Annotated[
+        str, typer.Argument(metavar="ID", callback=one_part, help="The grant, as `list` names it.")
+    ],
     data_dir: DataDir = None,
 ) -> None:
     """Take a grant back: from the next call on it doesn't count."""

@@ -5,13 +5,16 @@ import gc
 import importlib
 import inspect
 from collections.abc import Mapping
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 import typer
 from typer.core import TyperGroup
+
+from supervisor.cli.typed import note_run
 
 
 class Whole(TyperGroup):
@@ -23,10 +26,35 @@ class Whole(TyperGroup):
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the first word names; for one that is none, the nearest are told."""
+        known = self.list_commands(ctx)
+        if args[0] not in known and not args[0].startswith("-"):
+            near = _INSTEAD.get(args[0]) or " or ".join(
+                f"'{each}'" for each in get_close_matches(args[0].lower(), known, n=2)
+            )
+            ctx.fail(f"No such command {args[0]!r}." + (f" Did you mean {near}?" if near else ""))
+        name, command, words = super().resolve_command(ctx, args)
+        note_run(command, words)
+        return name, command, words
+
     def told(self, ctx: Any) -> list[tuple[str, str]]:
         """Each command and its help."""
         found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
         return [(name, each.help or "") for name, each in found if each and not each.hidden]
+
+
+class Listing(Whole):
+    """One whose options without a command are those of `list`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put `list` where a word that isn't about the group itself has none before it."""
+        if args and args[0].startswith("-") and args[0] not in ctx.help_option_names:
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+_INSTEAD: Final = {"help": "'--help'", "version": "'--version'"}
 
 
 def lazy(commands: Mapping[str, str]) -> type[TyperGroup]:

@@ -7,6 +7,7 @@ from urllib.parse import quote
 import typer
 
 from supervisor.cli.answered import DataDir, answered
+from supervisor.cli.choices import one_part
 from supervisor.cli.client import find_url
 from supervisor.cli.json_out import write_json
 from supervisor.cli.moments import told_moment
@@ -18,7 +19,10 @@ def login(
     *,
     listed: Annotated[bool, typer.Option("--list", help="List the logins instead.")] = False,
     end: Annotated[
-        str | None, typer.Option(metavar="ID", help="End this login instead, as --list names it.")
+        str | None,
+        typer.Option(
+            metavar="ID", callback=one_part, help="End this login instead, as --list names it."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, as the API has it.")] = False,
     data_dir: DataDir = None,

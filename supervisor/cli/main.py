@@ -41,6 +41,7 @@ COMMANDS: Final = {
 
 app = typer.Typer(
     cls=lazy(COMMANDS),
+    context_settings={"help_option_names": ["--help", "-h"]},
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -10,18 +10,18 @@ from urllib.parse import quote
 import typer
 
 from supervisor.cli.answered import AsJson, DataDir, answered, connected
+from supervisor.cli.choices import one_part
 from supervisor.cli.client import Client, Refused, find_token
 from supervisor.cli.in_the_image import why_not_in_the_image
 from supervisor.cli.json_out import write_json
-from supervisor.cli.lazy import Whole
+from supervisor.cli.lazy import Listing
 from supervisor.cli.render import Screen
-from supervisor.errors import TrustfloorError
-from supervisor.mcp.file import AlreadyThere
+from supervisor.errors import AlreadyThere, TrustfloorError
 from supervisor.policy.mcp_names import tool_name
 
-mcp = typer.Typer(cls=Whole, add_completion=False, rich_markup_mode=None)
+mcp = typer.Typer(cls=Listing, add_completion=False, rich_markup_mode=None)
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", callback=one_part, help="The server's name.")]
 Pairs = Annotated[
     list[str] | None, typer.Option(metavar="NAME=VALUE", help="Secrets as ${NAME}; repeatable.")
 ]
@@ -73,7 +73,7 @@ def add(  # noqa: PLR0913 - each is an option of the command
     name: Name,
     command: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[-- COMMAND [ARGUMENT]…]", help="What starts the server."),
+        typer.Argument(metavar="-- COMMAND", help="What starts the server."),
     ] = None,
     *,
     url: Annotated[str | None, typer.Option(help="Where it is, if it isn't started here.")] = None,

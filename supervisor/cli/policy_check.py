@@ -23,7 +23,10 @@ from supervisor.policy.fault import PolicyFault
 def check(
     path: Annotated[
         Path | None,
-        typer.Argument(help="A folder of policy files, or one file (TRUSTFLOOR_POLICIES)"),
+        typer.Argument(
+            metavar="FOLDER|FILE",
+            help="A folder of policy files, or one file (TRUSTFLOOR_POLICIES)",
+        ),
     ] = None,
 ) -> None:
     """Read policy files as a supervisor would, and say of each mistake where it stands.

@@ -30,10 +30,14 @@ _STYLES = {"allow": "bold green", "ask": "bold yellow", "deny": "bold red"}
 
 def explain(  # noqa: PLR0913 - each is an option of the command
     tool: Annotated[
-        str, typer.Argument(help="The tool's name, e.g. Bash, Read, mcp__server__tool.")
+        str,
+        typer.Argument(metavar="TOOL", help="The tool's name, e.g. Bash, Read, mcp__server__tool."),
     ],
     input: Annotated[
-        str, typer.Argument(help="Its input: a command, a path, or JSON as the agent gives it.")
+        str,
+        typer.Argument(
+            metavar="INPUT", help="Its input: a command, a path, or JSON as the agent gives it."
+        ),
     ],
     *,
     trust: Annotated[TrustLevel, choice(TrustLevel, help="The session's trust level.")] = (

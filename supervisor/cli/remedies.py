@@ -5,7 +5,9 @@ import re
 from typing import Final
 
 from supervisor.access.holder import Scope
-from supervisor.errors import TrustfloorError
+from supervisor.cli.typed import as_typed
+from supervisor.errors import InvalidRequest, NotFound, TrustfloorError
+from trustfloor.errors import Refused
 
 _BY_COMMAND: Final = tuple(
     (re.compile(route), command)
@@ -48,8 +50,27 @@ def in_words(error: TrustfloorError) -> tuple[str, str | None, str | None]:
                 f" trustfloor tokens create NAME --scope {error.where}"
             )
             return error.message, None, remedy
+        case InvalidRequest.code | NotFound.code:
+            return _of_a_field(error)
         case _:
             return error.message, error.where, error.remedy
+
+
+def _of_a_field(error: TrustfloorError) -> tuple[str, str | None, str | None]:
+    """With options and arguments of the command in the place of the API's fields."""
+    known = error.code == NotFound.code
+    where = error.where and (as_typed(error.where, value=known) or error.where)
+    faults = error.problem.get("errors") if isinstance(error, Refused) else None
+    match faults:
+        case [{"detail": detail}]:
+            return str(detail), where, error.remedy
+        case [*several] if several:
+            told = [
+                f"{as_typed(each['field']) or each['field']}: {each['detail']}" for each in several
+            ]
+            return "; ".join(told), where, error.remedy
+        case _:
+            return error.message, where, error.remedy
 
 
 def _unknown_token() -> tuple[str, str, str]:

@@ -17,7 +17,10 @@ _POLL_SECONDS: Final = 0.2
 def search(  # noqa: PLR0913 - each is an option of the command
     words: Annotated[
         list[str] | None,
-        typer.Argument(help='What to look for; "a phrase" in quotes, and begin* for beginnings.'),
+        typer.Argument(
+            metavar="WORD",
+            help='What to look for; "a phrase" in quotes, and begin* for beginnings.',
+        ),
     ] = None,
     *,
     content_type: Annotated[

@@ -9,10 +9,10 @@ from urllib.parse import urlencode
 import typer
 
 from supervisor.cli.answered import AsJson, DataDir, answered
-from supervisor.cli.choices import chosen_argument
+from supervisor.cli.choices import chosen_argument, not_blank
 from supervisor.cli.client import Client
 from supervisor.cli.json_out import write_json
-from supervisor.cli.lazy import Whole
+from supervisor.cli.lazy import Listing
 from supervisor.cli.moments import told_moment
 from supervisor.cli.neutral import one_line
 from supervisor.cli.render import Screen
@@ -24,7 +24,7 @@ _LONGEST = 1_000
 """Characters of a call's input, and of why one failed."""
 _LONGEST_LINE = 120
 
-sessions = typer.Typer(cls=Whole, add_completion=False, rich_markup_mode=None)
+sessions = typer.Typer(cls=Listing, add_completion=False, rich_markup_mode=None)
 
 Id = Annotated[
     str, typer.Argument(metavar="ID", help="The session: its id, or enough of how it begins.")
@@ -108,7 +108,9 @@ def show(
 @sessions.command("rename")
 def rename(
     session: Id,
-    title: Annotated[str, typer.Argument(help="The new title.")],
+    title: Annotated[
+        str, typer.Argument(metavar="TITLE", callback=not_blank, help="The new title.")
+    ],
     *,
     data_dir: DataDir = None,
 ) -> None:
@@ -127,7 +129,7 @@ def trust(
     level: Annotated[
         TrustLevel | None,
         chosen_argument(
-            TrustLevel, metavar="[LEVEL]", help="What it is to run at from its next message on."
+            TrustLevel, metavar="LEVEL", help="What it is to run at from its next message on."
         ),
     ] = None,
     *,

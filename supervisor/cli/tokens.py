@@ -7,20 +7,30 @@ from urllib.parse import quote
 
 import typer
 
-from supervisor.access.holder import Scope
+from supervisor.access.holder import LONGEST_TOKEN_SECONDS, Scope
 from supervisor.cli.answered import DataDir, answered
-from supervisor.cli.choices import choice
+from supervisor.cli.choices import choice, one_part
 from supervisor.cli.json_out import write_json
-from supervisor.cli.lazy import Whole
+from supervisor.cli.lazy import Listing
 from supervisor.cli.moments import told_moment
-from supervisor.cli.policy_sources import complain
 from supervisor.cli.render import Screen
 
 tokens = typer.Typer(
-    cls=Whole, add_completion=False, invoke_without_command=True, rich_markup_mode=None
+    cls=Listing, add_completion=False, invoke_without_command=True, rich_markup_mode=None
 )
 
 _UNITS: Final = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def _seconds(text: str) -> float:
+    found = re.fullmatch(r"(\d{1,6})([mhdw])", text.strip().lower())
+    if found is None or int(found[1]) == 0:
+        raise typer.BadParameter(f"{text!r} is no span of time: write it as 45m, 12h, 30d or 8w")
+    seconds = int(found[1]) * _UNITS[found[2]]
+    if seconds > LONGEST_TOKEN_SECONDS:
+        most = LONGEST_TOKEN_SECONDS // _UNITS["d"]
+        raise typer.BadParameter(f"{text!r} is too long: {most}d at most; left out, it never ends")
+    return float(seconds)
 
 
 @tokens.callback()
@@ -56,14 +66,19 @@ def list_tokens(
 
 @tokens.command("create")
 def create(  # noqa: PLR0913 - each is an option of the command
-    name: Annotated[str, typer.Argument(help="What it is for, e.g. phone.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What it is for, e.g. phone.")],
     *,
     scope: Annotated[list[Scope], choice(Scope, help="What it is good for; may be repeated.")],
     workspace: Annotated[
         list[str] | None, typer.Option(help="For this workspace only; may be repeated.")
     ] = None,
     expires: Annotated[
-        str | None, typer.Option(help="After how long it ends: 12h, 30d, 8w. Left out: never.")
+        float | None,
+        typer.Option(
+            parser=_seconds,
+            metavar="SPAN",
+            help="After how long it ends: 12h, 30d, 8w. Left out: never.",
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, as the API has it.")] = False,
     data_dir: DataDir = None,
@@ -73,7 +88,7 @@ def create(  # noqa: PLR0913 - each is an option of the command
     if workspace:
         body["workspaces"] = workspace
     if expires is not None:
-        body["expiresIn"] = _seconds(expires)
+        body["expiresIn"] = expires
     made = answered(lambda client: client.post("/api/tokens", body), data_dir)
     if as_json:
         write_json(made)
@@ -86,21 +101,15 @@ def create(  # noqa: PLR0913 - each is an option of the command
 
 @tokens.command("revoke")
 def revoke(
-    token: Annotated[str, typer.Argument(metavar="ID", help="The token, as `list` names it.")],
+    token: Annotated[
+        str, typer.Argument(metavar="ID", callback=one_part, help="The token, as `list` names it.")
+    ],
     data_dir: DataDir = None,
 ) -> None:
     """End a token now: its streams, the tokens made with it, and its logins too."""
     path = f"/api/tokens/{quote(token, safe='')}"
     ended = answered(lambda client: client.delete(path), data_dir)
     Screen(sys.stdout).line(f"revoked: {ended['name']} ({ended['id']})")
-
-
-def _seconds(text: str) -> float:
-    found = re.fullmatch(r"(\d{1,6})([mhdw])", text.strip().lower())
-    if found is None or int(found[1]) == 0:
-        complain(f"{text!r} is no span of time", "--expires", "write it as 45m, 12h, 30d or 8w")
-        raise typer.Exit(2)
-    return float(int(found[1]) * _UNITS[found[2]])
 
 
 def _what(token: dict[str, Any]) -> str:

@@ -7,14 +7,20 @@ from urllib.parse import quote
 import typer
 
 from supervisor.cli.answered import AsJson, DataDir, answered
-from supervisor.cli.choices import choice
+from supervisor.cli.choices import choice, one_part
 from supervisor.cli.json_out import write_json
+from supervisor.cli.lazy import Listing
 from supervisor.cli.render import Screen
 from supervisor.trust.levels import TrustLevel
 
-workspaces = typer.Typer(add_completion=False, invoke_without_command=True, rich_markup_mode=None)
+workspaces = typer.Typer(
+    cls=Listing, add_completion=False, invoke_without_command=True, rich_markup_mode=None
+)
 
-Slug = Annotated[str, typer.Argument(metavar="SLUG", help="The workspace, as `list` names it.")]
+Slug = Annotated[
+    str,
+    typer.Argument(metavar="SLUG", callback=one_part, help="The workspace, as `list` names it."),
+]
 
 
 @workspaces.callback()

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from threading import Lock
 from typing import Any, Final
 
-from supervisor.errors import InvalidRequest, NotFound, TrustfloorError
+from supervisor.errors import AlreadyThere, InvalidRequest, NotFound, TrustfloorError
 from supervisor.mcp.hidden import unmasked
 from supervisor.mcp.json_places import JsonObject, Member, NotJson, read_object
 from supervisor.mcp.server_entry import KNOWN, ServerEntry, read_entry
@@ -39,14 +39,6 @@ class ChangedMeanwhile(TrustfloorError):
     status = 412
     title = "Changed meanwhile"
     retryable = True
-
-
-class AlreadyThere(TrustfloorError):
-    """A server was to be new, and the file has one of its name."""
-
-    code = "already_there"
-    status = 412
-    title = "There is one of this name"
 
 
 @dataclass(frozen=True, slots=True)
