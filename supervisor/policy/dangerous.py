@@ -10,7 +10,7 @@ from wcmatch import glob as wcglob
 
 from supervisor.policy.bash.effect import Act, Effect
 from supervisor.policy.call import Kind
-from supervisor.policy.hosts import host_matches, host_of
+from supervisor.policy.hosts import host_matches, hosts_of
 
 HOME = "~"
 VAULT = "VAULT"
@@ -71,8 +71,7 @@ class DangerRule:
 
     def hits_host(self, target: str) -> bool:
         """Whether a host or a URL, in any spelling, leads to one of the rule's hosts."""
-        canonical = host_of(target)
-        return any(host_matches(canonical, each) for each in self.hosts)
+        return any(host_matches(host, each) for host in hosts_of(target) for each in self.hosts)
 
 
 class _Folders:

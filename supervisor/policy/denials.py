@@ -196,7 +196,7 @@ def _by_address(judged: Judged) -> Deny | None:
     for url in judged.wants.addresses:
         host = read_address(url).host
         for rule in judged.policy.dangerous_acts.get(Act.SEND, ()):
-            if rule.hosts and rule.hits_host(host):
+            if rule.hosts and (rule.hits_host(host) or rule.hits_host(url)):
                 return Deny(rule=rule.id, reason=f"{shown(host)}: {rule.reason}")
     return None
 

@@ -4,6 +4,9 @@ import ipaddress
 import re
 import unicodedata
 from functools import lru_cache
+from urllib.parse import unquote
+
+from supervisor.policy.led_names import led_to
 
 _IP = ipaddress.IPv4Address | ipaddress.IPv6Address
 _NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]*|[0-9]+)\Z", re.ASCII)
@@ -22,14 +25,22 @@ _LOCAL_NAMES = (
     "corp",
     "private",
     "consul",
+    "test",
 )
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _LONGEST = 1_024
+_WEB = r"(?:https?|ftps?|wss?|gopher|dict|tftp|ldaps?|smbs?|rtmps?|rtsp|sftp|scp):"
+_READ_DIFFERENTLY = re.compile(rf"[%\\\s]|:/{{3}}|\A{_WEB}(?!//)|\A//", re.IGNORECASE)
+"""What programs read in different ways in an address."""
+_SCHEME = re.compile(rf"\A(?:{_WEB})?[/\\]*", re.IGNORECASE)
+_BLANK = re.compile(r"[\t\r\n]|\A\s+|\s+\Z")
+_CUT = re.compile(r"[\x00-\x20/?#\\]")
 
 METADATA = frozenset(
     {
         "169.254.169.254", "169.254.170.2", "169.254.170.23", "100.100.100.200", "168.63.129.16",
-        "fd00:ec2::254", "fd00:ec2::23",
+        "169.254.42.42", "169.254.0.23", "192.0.0.192", "fd00:ec2::254", "fd00:ec2::23",
+        "fd00:42::42", "fd20:ce::254",
     }
 )  # fmt: skip
 """Where clouds answer with the machine's own account; the rule `cloud-metadata` has the same."""
@@ -61,6 +72,43 @@ def host_of(target: str) -> str:
     return canonical_host(re.split(r"[/?#\\]", rest if scheme else target, maxsplit=1)[0])
 
 
+@lru_cache(maxsize=1024)
+def hosts_of(target: str) -> tuple[str, ...]:
+    """All hosts that a program may take a URL, or a host, to mean; the plain reading first.
+
+    Programs differ in what they make of backslashes, of encoded characters, and of slashes that
+    are missing or too many. What a name or an address leads to by its form is among them.
+    """
+    plain = host_of(target)
+    found = [plain]
+    if _READ_DIFFERENTLY.search(target):
+        found += _other_readings(target)
+    for each in tuple(found):
+        found += [str(one) for one in _behind(each)]
+    return tuple(dict.fromkeys(each for each in found if each)) or (plain,)
+
+
+def _behind(host: str) -> tuple[_IP, ...]:
+    """What a canonical host leads to besides itself."""
+    found = address(host)
+    return _led(host) if found is None else _embedded(found)
+
+
+def _led(host: str) -> tuple[_IP, ...]:
+    """The same of a name, each in its usual form."""
+    return tuple(address(str(each)) or each for each in led_to(host))
+
+
+def _other_readings(target: str) -> list[str]:
+    bare = _SCHEME.sub("", _BLANK.sub("", target))
+    found = []
+    for text in (bare, bare.replace("\\", "/").lstrip("/")):
+        authority = re.split(r"[/?#]", text, maxsplit=1)[0]
+        decoded = unquote(authority)
+        found += [canonical_host(each) for each in (authority, decoded, _CUT.split(decoded)[0])]
+    return found
+
+
 def address(host: str) -> _IP | None:
     """The address that a host is, in any spelling that a resolver takes; None for a name."""
     if ":" in host:
@@ -83,7 +131,9 @@ def is_private(host: str) -> bool:
     """Whether a canonical host is this machine, its networks, or a name that means such."""
     found = address(host)
     if found is not None:
-        return not found.is_global or found.is_multicast
+        return any(not each.is_global or each.is_multicast for each in (found, *_embedded(found)))
+    if led := _led(host):
+        return any(not each.is_global for each in led)
     return "." not in host or any(
         host == each or host.endswith(f".{each}") for each in _LOCAL_NAMES
     )

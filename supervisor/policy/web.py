@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from supervisor.policy.hosts import address, canonical_host, is_private
+from supervisor.policy.hosts import address, canonical_host, hosts_of, is_private
 
 SHORTEST_DATA = 12
 """Characters of a text that could carry data away."""
@@ -61,7 +61,8 @@ def read_address(url: str) -> Address:
     texts += [*parts.path.split("/"), parts.fragment, *host.split(".")]
     if any(carries_data(each) for each in texts):
         doubts.append("it holds encoded text, which could carry data away")
-    return Address(host=host, private=is_private(host) if host else False, doubts=tuple(doubts))
+    private = any(is_private(each) for each in hosts_of(url) if each)
+    return Address(host=host, private=private, doubts=tuple(doubts))
 
 
 def carries_data(text: str) -> bool:

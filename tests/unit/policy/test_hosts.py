@@ -11,6 +11,7 @@ from supervisor.policy.hosts import (
     address,
     canonical_host,
     host_matches,
+    hosts_of,
     is_metadata,
     is_private,
 )
@@ -111,3 +112,48 @@ def test_the_shipped_rule_and_the_egress_know_the_same_addresses() -> None:
     (rule,) = re.findall(r"- id: cloud-metadata\n.*?examples:", text, re.DOTALL)
     hosts = re.findall(r"^      - (\S+)$", rule, re.MULTILINE)
     assert {each for each in hosts if address(each) is not None} == METADATA
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "127.0.0.1.nip.io", "app.10.0.0.5.nip.io", "app-10-0-0-5.nip.io", "0a000005.nip.io",
+        "x-0a000005.nip.io", "--1.sslip.io", "www.192-168-0-1.sslip.io", "0--ffff-7f00-1.sslip.io",
+        "lvh.me", "a.b.localtest.me", "x.traefik.me", "10-0-0-5.traefik.me",
+        "7f000001.c0a80001.rbndr.us", "169-254-169-254.nip.io", "metadata.nicob.net",
+    ],
+)  # fmt: skip
+def test_a_name_that_is_made_to_lead_here_is_private(name: str) -> None:
+    assert is_private(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["nip.io", "www.nip.io", "8.8.8.8.nip.io", "2a01-4f8-c17-b8f--2.sslip.io", "mynip.io",
+     "10.0.0.5.nip.io.example.org", "notlvh.me", "traefik.io", "999.1.1.1.nip.io"],
+)  # fmt: skip
+def test_other_names_are_not(name: str) -> None:
+    assert not is_private(name)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "http:169.254.169.254/", "http:/169.254.169.254", "http:////169.254.169.254/x",
+        "//169.254.169.254/", "http://a\\@169.254.169.254/", "http://169.254.169.254\\@a.org/",
+        "http://169%2e254%2e169%2e254/", "http://169.254.169.254%00.a.org/",
+        "http://169.254.169.254%0d%0a.a.org/", "http://a9fea9fe.nip.io/", "[::a9fe:a9fe]",
+        "http://169.25\t4.169.254/",
+    ],
+)  # fmt: skip
+def test_what_a_program_may_read_an_address_as_is_among_its_hosts(target: str) -> None:
+    assert "169.254.169.254" in hosts_of(target)
+
+
+@pytest.mark.parametrize(
+    ("target", "host"),
+    [("https://example.org/a%20b?x=1", "example.org"), ("me@host:metadata", "host"),
+     ("https://example.org/@169.254.169.254", "example.org"), ("example.org:8443", "example.org")],
+)  # fmt: skip
+def test_an_ordinary_address_means_one_host(target: str, host: str) -> None:
+    assert hosts_of(target) == (host,)
