@@ -18,10 +18,9 @@ from supervisor.policy.bash.places import join, spread
 from supervisor.policy.bash.read import Shell, read_script
 from supervisor.policy.bash.readers import READ_BY
 from supervisor.policy.bash.redirects import redirects, variables
-from supervisor.policy.bash.renamed import renamed
 from supervisor.policy.bash.table import Command, CommandTable, Operands, Role
 from supervisor.policy.bash.use import IN_DOUBT, Use, plain_words
-from supervisor.policy.bash.value import HOLE, Value, known
+from supervisor.policy.bash.value import HOLE, Text, Value, known
 from supervisor.policy.bash.variants import (
     MOST_VARIANTS,
     has_option,
@@ -35,6 +34,8 @@ DEEPEST: Final = 16
 """Texts within texts, and commands that start commands."""
 MOST_COMMANDS: Final = 3_000
 MOST_EFFECTS: Final = 20_000
+_RUN_AND_READ: Final = 2
+"""Effects of a command that does no more than read a file."""
 _UNKNOWN_PROGRAM: Final = Command(Operands(middle=Role("either")))
 _GUESSED: Final = frozenset({"doubt", "either"})
 
@@ -122,23 +123,30 @@ class _Look(Gathered):
         try:
             argv = invocation.argv
             first = argv[0].texts[0] if argv else None
-            if invocation.redirects or (first is not None and first.text == "tee"):
+            leaves = invocation.redirects or (first is not None and first.text == "tee")
+            if leaves:
                 redirects(self, invocation)
                 self._kept.note(invocation)
-            if first is None:
-                return
-            if invocation.builtin and len(argv) > 1:
-                self._matched(invocation)
-            if first.pattern is None and len(argv[0].texts) == 1:
-                if self.memory is None:
-                    self._named(invocation, first.text)
-                else:
-                    self._remembered(invocation, first.text, self.memory)
-            else:
-                for name in names_of(argv[0], self.table.commands):
-                    self._named(replace(invocation, argv=(known(name), *argv[1:])), name)
+            if first is not None:
+                self._each_name(invocation, first)
+            if leaves:
+                self._renamed.by_output(invocation, self.effects)
         finally:
             self._depth -= 1
+
+    def _each_name(self, invocation: Invocation, first: Text) -> None:
+        """A command by its program, or by each that its first word may name."""
+        argv = invocation.argv
+        if invocation.builtin and len(argv) > 1:
+            self.matched(invocation)
+        if first.pattern is None and len(argv[0].texts) == 1:
+            if self.memory is None:
+                self._named(invocation, first.text)
+            else:
+                self._remembered(invocation, first.text, self.memory)
+            return
+        for name in names_of(argv[0], self.table.commands):
+            self._named(replace(invocation, argv=(known(name), *argv[1:])), name)
 
     def _remembered(self, invocation: Invocation, name: str, memory: Memory) -> None:
         """A command, whose effects may be known from another call if only its words make them."""
@@ -147,7 +155,7 @@ class _Look(Gathered):
         place = self._place
         key = (
             None
-            if place is None
+            if place is None or self._kept.has_programs
             else key_of(invocation, place, self.home, wrote=not self._kept.empty)
         )
         if key is None:
@@ -164,15 +172,6 @@ class _Look(Gathered):
         self._known(invocation, command, name, key.words)
         if self.asked == asked and self._kept.empty is not key.wrote:
             memory.hold(key, effects[size:], part)
-
-    def _matched(self, invocation: Invocation) -> None:
-        """What a builtin is given by a glob: the names in the folders that it looks through."""
-        for word in invocation.argv[1:]:
-            if any(each.pattern is not None and "/" in each.text for each in word.texts):
-                name = invocation.argv[0].texts[0].text
-                self.add(
-                    Effect(Act.LIST, name, invocation.part, "is looked for", word, invocation.cwd)
-                )
 
     def _named(self, invocation: Invocation, name: str) -> None:
         if HOLE in name:
@@ -241,6 +240,7 @@ class _Look(Gathered):
         invocation, command, name = use.invocation, use.command, use.program
         unknown = command is _UNKNOWN_PROGRAM
         placed = "/" in name
+        size = len(self.effects)
         self.effects.append(
             Effect(
                 Act.EXECUTE, name, invocation.part, "is run", None, invocation.cwd,
@@ -254,10 +254,14 @@ class _Look(Gathered):
             return
         if placed:
             place = join(invocation.cwd, known(name))
-            text, program = self.kept.of(place), self.kept.program(place)
+            text = self.kept.of(place)
             if text is not None:
                 self.script(text, use.within(argv))
-            if program is not None and program != name:
+            programs = self._renamed.at(place, self.effects)
+        else:
+            programs = self._kept.programs_named(name)
+        for program in programs:
+            if program != name:
                 self.run(use.within((known(program), *argv[1:])))
         reader = command.reader
         middle = command.operands.middle
@@ -269,8 +273,9 @@ class _Look(Gathered):
             elsewhere(use)
         else:
             apply(use)
-        if reader == "link" or command.operands.back:
-            self.asked += renamed(use, self.effects, self._kept)
+        if len(self.effects) > size + _RUN_AND_READ - (invocation.stdin is not None):
+            own = self.effects[size:]
+            self.asked += self._renamed.by_itself(invocation, own, self.effects)
 
     def _printed(self, use: Use) -> tuple[Value, ...] | None:
         """Puts in what other commands print, where it can be told; words that are only likely."""

@@ -9,6 +9,7 @@ from supervisor.policy.bash.invocation import Invocation, Part
 from supervisor.policy.bash.kept_scripts import KeptScripts
 from supervisor.policy.bash.memory import Memory
 from supervisor.policy.bash.read import Budget
+from supervisor.policy.bash.renamed import Renamed
 from supervisor.policy.bash.table import CommandTable
 from supervisor.policy.bash.value import Value
 
@@ -39,6 +40,7 @@ class Gathered:
         self._place: str | None = None
         """The folder of the last command, and what it is as part of a key."""
         self._kept = KeptScripts()
+        self._renamed = Renamed(self._kept, table, self._before)
         self._indexed = 0
         self._by_name: dict[str, list[tuple[int, Invocation]]] = {}
         """What was seen, up to the command `_indexed`, by the first word and with its number."""
@@ -55,6 +57,15 @@ class Gathered:
         """Adds an effect."""
         self.effects.append(effect)
 
+    def matched(self, invocation: Invocation) -> None:
+        """What a builtin is given by a glob: the names in the folders that it looks through."""
+        for word in invocation.argv[1:]:
+            if any(each.pattern is not None and "/" in each.text for each in word.texts):
+                name = invocation.argv[0].texts[0].text
+                self.add(
+                    Effect(Act.LIST, name, invocation.part, "is looked for", word, invocation.cwd)
+                )
+
     def feeders(self, invocation: Invocation) -> list[Invocation]:
         """The commands of this call that feed this one, in the order of their text."""
         self.asked += 1
@@ -70,6 +81,11 @@ class Gathered:
         ]
         found.sort(key=itemgetter(0))
         return [each for _, each in found[-_MOST_FEEDERS:]]
+
+    def _before(self, invocation: Invocation) -> list[Invocation]:
+        """The commands that feed one, or stand in its `<(…)`."""
+        inner = self.within(invocation.part) if invocation.substitutions else []
+        return [*self.feeders(invocation), *inner]
 
     def reading(self) -> Invocation | None:
         """The last `read` that gets what a command prints through a pipe."""

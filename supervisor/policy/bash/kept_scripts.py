@@ -1,5 +1,6 @@
 """Files that a call makes and runs itself: what text or program they are, as far as is known."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from supervisor.policy.bash.invocation import Direction, Invocation
@@ -19,8 +20,10 @@ class KeptScripts:
         self._likely: dict[str, list[str]] = {}
         """Texts that a file may hold whose content can't be told."""
         self._noted: list[Invocation] = []
-        self._programs: dict[str, str] = {}
+        self._programs: dict[str, tuple[str, ...]] = {}
         """Programs by the absolute paths that the call has linked, copied or moved them to."""
+        self.groups: list[tuple[Invocation, int, int]] = []
+        """Redirects of more than one command, with where in the text those stand."""
 
     @property
     def empty(self) -> bool:
@@ -38,16 +41,38 @@ class KeptScripts:
             self._texts.setdefault(flat(path), HOLE)
             self._likely.setdefault(flat(path), []).append(text)
 
-    def called(self, place: Value, program: str) -> None:
-        """Remembers that a program is now at another path too."""
+    def called(self, place: Value, programs: Sequence[str]) -> None:
+        """Remembers that a program, or one of several, is now at another path too."""
         path = place.only
         if path is not None and path.startswith("/") and len(self._programs) < _MOST:
-            self._programs[flat(path)] = program
+            self._programs[flat(path)] = tuple(dict.fromkeys(programs))
 
-    def program(self, place: Value) -> str | None:
-        """The program that this call has put at a path."""
+    def grouped(self, group: Invocation, start: int, end: int) -> None:
+        """Remembers a redirect of the output of all that stands in a stretch of the call's text."""
+        if len(self.groups) < _MOST:
+            self.groups.append((group, start, end))
+
+    @property
+    def has_programs(self) -> bool:
+        """Whether the call has put a program at another path."""
+        return bool(self._programs)
+
+    def programs(self, place: Value) -> tuple[str, ...]:
+        """The programs that this call has put at a path."""
         path = place.only
-        return self._programs.get(flat(path)) if path is not None and self._programs else None
+        return self._programs.get(flat(path), ()) if path is not None and self._programs else ()
+
+    def programs_named(self, name: str) -> tuple[str, ...]:
+        """The programs that this call has put at some path under another name."""
+        if not self._programs:
+            return ()
+        return tuple(
+            each
+            for path, programs in self._programs.items()
+            if path.rpartition("/")[2] == name
+            for each in programs
+            if each.rpartition("/")[2] != name
+        )
 
     def _look_through(self) -> None:
         """What the commands noted so far leave; most calls never ask."""
