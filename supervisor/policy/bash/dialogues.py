@@ -5,7 +5,7 @@ from typing import Final
 
 from supervisor.policy.bash.apply import apply
 from supervisor.policy.bash.code import run_code
-from supervisor.policy.bash.roles import option_values, play_as
+from supervisor.policy.bash.roles import joined, option_values, play_as
 from supervisor.policy.bash.use import Use
 from supervisor.policy.bash.value import known
 
@@ -46,6 +46,14 @@ def dialogue(use: Use) -> None:
     language = next((tag[3:] for tag in use.tags if tag.startswith("in:")), "expect")
     if stdin is not None and not option_values(use, "code"):
         run_code(use, language, stdin.text)
+
+
+def tftp(use: Use) -> None:
+    """`tftp HOST -c get THERE HERE`: the words behind the host are an order."""
+    dialogue(use)
+    words = use.parsed.operands[1:]
+    if "orders" in use.tags and words:
+        run_code(use, "ftp", joined(words))
 
 
 def later(use: Use) -> None:

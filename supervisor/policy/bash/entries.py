@@ -21,7 +21,7 @@ READERS: Final = frozenset(
     """chmod cloud cmake crontab dialogue docker-run editor env escalate fd fetched find fzf
     git-batch git-config httpie interpreter kill kubectl-get later letters link listing make
     parallel patch printenv ps quoting redis root scp served shell sqlite ssh
-    ssh-keygen tar test xargs""".split()  # noqa: SIM905  (a table to read)
+    ssh-keygen tar test tftp xargs""".split()  # noqa: SIM905  (a table to read)
 )
 """Programs with a little language of their own: `readers.py` knows them by these names."""
 

@@ -14,6 +14,7 @@ from supervisor.policy.bash.makefile import makefile
 from supervisor.policy.bash.places import looks_like_path
 from supervisor.policy.bash.roles_of_code import secret_name
 from supervisor.policy.bash.sed import sed
+from supervisor.policy.bash.transfers import ftp
 from supervisor.policy.bash.use import IN_DOUBT, Use
 from supervisor.policy.bash.value import HOLE, Text, Value, known
 
@@ -142,31 +143,6 @@ def powershell(use: Use, code: str) -> None:
     literals(use, code)
     if _POWERSHELL_CONNECTS.search(code) and _POWERSHELL_RUNS.search(code):
         use.emit(Act.REMOTE_SHELL, "runs what the network says")
-
-
-_FTP: Final = re.compile(r"(?:^|[;\n])\s*(m?put|reput|send|append|m?get|reget|recv)\s+([^\n;]+)")
-
-_FTP_REACHES: Final = re.compile(
-    r"(?:^|[;\n])\s*(?:open|o|connect)\s+(?:-\S+\s+)*([^\s;]+)|\b(\w+://[^\s;\"']+)"
-)
-
-
-def ftp(use: Use, code: str) -> None:
-    """Orders for a file transfer: what is sent, what is kept, what `!` runs."""
-    for found in re.finditer(r"(?:^|[;\n])\s*!\s*([^\n]*)", code):
-        use.script(known(found[1]))
-    for found in _FTP_REACHES.finditer(code):
-        use.send(known(found[1] or found[2]))
-    for found in _FTP.finditer(code):
-        words = [each for each in found[2].split() if not each.startswith("-")]
-        sends = found[1] in {"put", "mput", "reput", "send", "append"}
-        for word in words if found[1].startswith("m") else words[:1]:
-            if sends:
-                use.emit(Act.READ, "is sent", known(word))
-        if not sends and words:
-            use.emit(Act.WRITE, "is fetched", known(words[-1].rpartition("/")[2] or words[-1]))
-    if HOLE in code:
-        use.unknown("gives a file transfer orders that can't be told")
 
 
 def lines(use: Use, code: str) -> None:

@@ -4,7 +4,8 @@ import re
 from typing import Final
 
 from supervisor.policy.bash.effect import Act
-from supervisor.policy.bash.use import SENT, Use
+from supervisor.policy.bash.places import join
+from supervisor.policy.bash.use import IN_DOUBT, SENT, Use
 from supervisor.policy.bash.value import HOLE, Value, known
 
 _REMOTE: Final = re.compile(r"(?:[^/:\s]+@)?(?:\[[0-9A-Fa-f:]+\]|[^/:\s]+):(?!//)")
@@ -47,6 +48,7 @@ def url(use: Use, value: Value) -> None:
 
 _RANGE: Final = re.compile(r"\[(\d{1,6})-(\d{1,6})(?::(\d{1,6}))?\]|\[([a-zA-Z])-([a-zA-Z])\]")
 _MOST_ADDRESSES: Final = 1_024
+_MOST_FOLDERS: Final = 32
 
 
 def _written_out(value: Value) -> Value:
@@ -88,9 +90,21 @@ def _saved(use: Use, address: str) -> None:
     """What is fetched is kept under the last name of its address, unless an option names it."""
     named = any(option.role and option.role.kind == "write" for option, _ in use.parsed.values)
     path = address.partition("://")[2].partition("?")[0]
+    if "placed" in use.tags and "/" in path:
+        _placed(use, path)
+        return
     name = path.rpartition("/")[2] if "/" in path else ""
     if name and not named and "into" not in use.tags:
         use.emit(Act.WRITE, "is written", known(name))
+
+
+def _placed(use: Use, path: str) -> None:
+    """`wget -x`: in folders named as the host and those of the address, or some of these less."""
+    parts = path.strip("/").split("/")[:_MOST_FOLDERS]
+    folder = next((v for o, v in use.parsed.values if o.role and o.role.kind == "into"), known("."))
+    for at in range(len(parts)):
+        reason = IN_DOUBT if at else "is written"
+        use.emit(Act.WRITE, reason, join(folder, known("/".join(parts[at:]))))
 
 
 def is_remote(value: Value) -> bool:

@@ -12,6 +12,7 @@ from supervisor.policy.bash.dialogues import (
     git_batch,
     later,
     quoting,
+    tftp,
 )
 from supervisor.policy.bash.find import fd, find
 from supervisor.policy.bash.git_words import git_config
@@ -73,5 +74,6 @@ READ_BY: Final[Mapping[str, Callable[[Use], None]]] = {
     "ssh-keygen": ssh_keygen,
     "tar": tar,
     "test": test,
+    "tftp": tftp,
     "xargs": xargs,
 }

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from supervisor.policy.bash import files, git_words, listed, network
+from supervisor.policy.bash import files, git_words, listed, network, transfers
 from supervisor.policy.bash.code import run_code
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.files import is_stream
@@ -247,6 +247,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "edit": files.edit,
     "either": _either,
     "fill": _fill,
+    "download": transfers.download,
     "field": network.field_of,
     "field-file": network.field_file,
     "form": network.form,

@@ -33,6 +33,7 @@ ROLES: Final[Mapping[str, str]] = {
     "from": "`host:path` on another machine, or a file here, that is read",
     "to": "`host:path` on another machine, or the file or folder here that is written",
     "host": "a host that is reached",
+    "download": "`HOST[:FILE]`: a host, whose file is put here or where the next operand says",
     "route": "`HOST:PORT:ADDRESS`: an address that is reached for another",
     "display": "`HOST:NUMBER`: the screen on which a program shows itself",
     "upload": "a file that is sent, or several between braces",

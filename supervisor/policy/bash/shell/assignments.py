@@ -20,11 +20,13 @@ _PROMPTS: Final = frozenset({"PS0", "PS1", "PS2", "PS4"})
 
 
 def assigned_specially(shell: "Work", name: str, value: Value) -> None:
-    """Variables whose content the shell runs."""
+    """Variables whose content the shell runs, or that name a file which it writes as it ends."""
     if name in _PROMPTS:
         shell.hidden(value, prompt=True)
     elif name == "PROMPT_COMMAND":
         shell.aside(value, "PROMPT_COMMAND")
+    elif name == "HISTFILE":
+        shell.keeps(value)
 
 
 def assigned(shell: "Work", node: Assignment) -> tuple[str, Value]:

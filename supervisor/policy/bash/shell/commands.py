@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from supervisor.policy.bash.invocation import Invocation, Part, Redirect, Stdin
+from supervisor.policy.bash.invocation import Direction, Invocation, Part, Redirect, Stdin
 from supervisor.policy.bash.prints.made import makes
 from supervisor.policy.bash.shell.algebra import alone, telling
 from supervisor.policy.bash.shell.assignments import assigned, declared
@@ -39,6 +39,8 @@ _ANYTHING: Final = Value((Text(HOLE, many=True),))
 _CALMING: Final = frozenset({"wait", "sleep", "break", "exit", "return", "read"})
 _LEAVING: Final = frozenset({"exit", "return", "break", "continue"})
 _NOTED: Final = _CALMING | _LEAVING
+_KEEPERS: Final = frozenset({"history", "fc"})
+"""Builtins that heed a variable of the shell, exported or not."""
 
 Row = tuple[Value, ...]
 Environment = tuple[tuple[str, Value], ...]
@@ -166,6 +168,12 @@ class Commands(Work):
                                self.stdin, self.feeds, builtin=True, background=self.background,
                                in_endless_loop=self.endless))  # fmt: skip
 
+    def keeps(self, path: Value) -> None:
+        """Note a file that the shell itself adds to as it ends."""
+        if any(each.text and each.text != HOLE for each in path.texts):
+            added = Redirect(Direction.APPEND, path, self.part(self.node))
+            self.aside_files(self.node, (added,))
+
     def report(self, invocation: Invocation) -> None:
         """Add to what is started."""
         self.budget.invocations -= 1
@@ -195,6 +203,8 @@ class Commands(Work):
             self.leaves = self.leaves or name in _LEAVING
         if scope.files or self.streams:
             given += self._opened(argv)
+        if name in _KEEPERS and "HISTFILE" in scope.variables:
+            environment = (*environment, ("HISTFILE", scope.variables["HISTFILE"]))
         if scope.environment:
             if environment:
                 own = dict(environment)

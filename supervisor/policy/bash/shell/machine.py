@@ -81,6 +81,10 @@ class Work(ABC, Machine):
     def command(self, node: Command) -> None:
         """Walk one command."""
 
+    @abstractmethod
+    def keeps(self, path: Value) -> None:
+        """Note a file that the shell itself adds to as it ends."""
+
     # What is reported
 
     def part(self, node: Command | Redirection | Script) -> Part:
