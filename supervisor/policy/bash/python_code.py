@@ -18,6 +18,7 @@ from supervisor.policy.bash.python_flow import (
     received,
     texts_that_flow,
 )
+from supervisor.policy.bash.python_tree import children, within
 from supervisor.policy.bash.roles_of_code import Glob
 from supervisor.policy.bash.use import Use
 from supervisor.policy.bash.value import HOLE, known
@@ -119,7 +120,7 @@ class _Walk(Calls):
 
     def other(self, node: ast.AST) -> None:
         """Any node: its statements and expressions."""
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             if isinstance(child, ast.stmt):
                 self.statement(child)
             elif isinstance(child, ast.expr):
@@ -141,7 +142,7 @@ class _Walk(Calls):
                 self.fold.names[node.target.id] = value
                 self.block(node.body)
         else:
-            for each in ast.walk(node.target):
+            for each in within(node.target):
                 if isinstance(each, ast.Name):
                     self.defined.add(each.id)
                     self.fold.names.pop(each.id, None)
@@ -231,7 +232,7 @@ class _Walk(Calls):
             return
         for generator in node.generators:
             self.defined.update(
-                name.id for name in ast.walk(generator.target) if isinstance(name, ast.Name)
+                name.id for name in within(generator.target) if isinstance(name, ast.Name)
             )
         self.other(node)
 

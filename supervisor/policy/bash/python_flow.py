@@ -5,6 +5,7 @@ from collections.abc import Container, Iterator
 from typing import Final
 
 from supervisor.policy.bash.code_loops import CALMS
+from supervisor.policy.bash.python_tree import within
 
 OF_TEXTS: Final = frozenset(
     """startswith endswith replace split rsplit join strip lstrip rstrip removeprefix removesuffix
@@ -26,16 +27,16 @@ FLOWS: Final = frozenset({"open", "read", "edit"}) | RUNS
 def texts_that_flow(tree: ast.Module) -> list[str]:
     """The texts of some code, but those that are only printed, compared or looked for."""
     quiet: set[int] = set()
-    for node in ast.walk(tree):
+    for node in within(tree):
         if isinstance(node, ast.Compare):
-            quiet.update(id(each) for each in ast.walk(node))
+            quiet.update(id(each) for each in within(node))
         elif isinstance(node, ast.Call):
             name = getattr(node.func, "attr", getattr(node.func, "id", ""))
             if name in OF_TEXTS:
                 quiet.update(id(each) for each in node.args)
     return [
         node.value
-        for node in ast.walk(tree)
+        for node in within(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in quiet
     ]
 
@@ -46,7 +47,7 @@ _RECEIVES: Final = frozenset({"recv", "recvfrom", "readline", "readlines", "make
 
 def received(tree: ast.Module) -> frozenset[str]:
     """Names of connections, and of what comes through them, in some code."""
-    given = [(names, tuple(ast.walk(value))) for names, value in _named(tree)]
+    given = [(names, within(value)) for names, value in _named(tree)]
     found: set[str] = set()
     for _ in range(3):  # what is made of what is made of them
         before = len(found)
@@ -60,7 +61,7 @@ def received(tree: ast.Module) -> frozenset[str]:
 
 def _named(tree: ast.Module) -> Iterator[tuple[list[str], ast.expr]]:
     """Names with the expressions that they get their values from."""
-    for node in ast.walk(tree):
+    for node in within(tree):
         if isinstance(node, ast.Assign):
             targets, value = node.targets, node.value
         elif isinstance(node, ast.For):
@@ -71,13 +72,13 @@ def _named(tree: ast.Module) -> Iterator[tuple[list[str], ast.expr]]:
             targets, value = [node.optional_vars], node.context_expr
         else:
             continue
-        within = (each for target in targets for each in ast.walk(target))
-        yield [each.id for each in within if isinstance(each, ast.Name)], value
+        parts = [each for target in targets for each in within(target)]
+        yield [each.id for each in parts if isinstance(each, ast.Name)], value
 
 
 def is_received(node: ast.expr, names: frozenset[str]) -> bool:
     """Whether an expression holds a connection, or what comes through one."""
-    return any(_is_of(each, names) for each in ast.walk(node))
+    return any(_is_of(each, names) for each in within(node))
 
 
 def _is_of(node: ast.AST, names: Container[str]) -> bool:
@@ -93,7 +94,7 @@ def _called(node: ast.AST) -> str:
 
 def is_calm(loop: ast.While) -> bool:
     """Whether a loop is left somewhere, or waits for something."""
-    for node in ast.walk(loop):
+    for node in within(loop):
         if isinstance(node, (ast.Break, ast.Return, ast.Raise, ast.Await)):
             return True
         if isinstance(node, ast.Call):

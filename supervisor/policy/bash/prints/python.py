@@ -9,6 +9,7 @@ from supervisor.policy.bash.given import Given
 from supervisor.policy.bash.modern_python import older
 from supervisor.policy.bash.python_flow import texts_that_flow
 from supervisor.policy.bash.python_folding import Folder
+from supervisor.policy.bash.python_tree import children, within
 from supervisor.policy.bash.value import HOLE
 
 _WRITES: Final = frozenset(
@@ -79,14 +80,14 @@ class _Printing:
                 self.fold.names[node.target.id] = value
                 self.block(node.body)
         else:
-            for child in ast.iter_child_nodes(node):
+            for child in children(node):
                 if isinstance(child, ast.stmt):
                     self.statement(child)
                 elif isinstance(child, ast.expr):
                     self.expression(child)
 
     def expression(self, node: ast.expr) -> None:
-        for each in ast.walk(node):
+        for each in within(node):
             if isinstance(each, ast.Call):
                 self.call(each)
 
