@@ -53,11 +53,13 @@ def name_modules(language: Language, tokens: Tokens) -> None:
         if tokens.text(end) == ".":
             name, end = f"{name}.{tokens.text(end + 1)}", end + 2
         if name in language.calls:
-            every[at:end] = [Token("name", name)]
+            tokens.put(at, end, Token("name", name))
 
 
 def renamed(code: str) -> dict[str, str]:
     """New names of functions that are taken out of a module: `{exec: e} = require(…)`."""
+    if "require" not in code and "import" not in code:
+        return {}
     pairs = [
         pair for found in _TAKEN_APART.finditer(code) for pair in _RENAMED.findall(found[1])
     ] + [pair for found in _IMPORTED.finditer(code) for pair in _AS.findall(found[1])]

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from supervisor.policy.bash.table import Language
 from supervisor.policy.bash.value import HOLE
+from supervisor.policy.record import record
 
 _TOKEN: Final = re.compile(
     r"""(?P<space>\s+)
@@ -46,10 +46,12 @@ _MOST_RENEWALS: Final = 512
 _STARTS_PATTERN: Final = "/stymq"
 _BETWEEN: Final = frozenset({"space", "comment"})
 _VALUELESS: Final = frozenset({"name", "sign", "odd"})
+_HOMEDIR: Final = "homedir"
+_TURN: Final = "rev"
 _REFERS: Final = re.compile(r"[$#@]")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Token:
     """One token; `value` is what it holds as a text, with holes for what isn't known."""
 
@@ -70,6 +72,8 @@ class Tokens:
         self.inner = inner
         self.names: dict[str, str] = {}
         self.all: list[Token] = []
+        self.says_home, self.says_turn = _HOMEDIR in code, _TURN in code
+        """Whether a name may ask for the home folder, or turn a text round: most code has none."""
         self.whole = True
         """Whether all of the code was parted."""
         self._referring: list[int] | None = None
@@ -174,6 +178,13 @@ class Tokens:
             if place >= at and name in each.text and self._renewals:
                 self._renewals -= 1
                 self.all[place] = Token(each.kind, each.text, self._value(each.kind, each.text))
+
+    def put(self, start: int, end: int, *made: Token) -> None:
+        """Puts these in the place of the tokens from `start` to `end`."""
+        self.all[start:end] = made
+        for each in made:
+            self.says_home = self.says_home or _HOMEDIR in each.text
+            self.says_turn = self.says_turn or _TURN in each.text
 
     def text(self, at: int) -> str:
         """The text of a token, empty where there is none."""

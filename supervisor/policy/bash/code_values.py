@@ -22,6 +22,9 @@ _LONGEST_NAME: Final = 24
 """Tokens of what a method belongs to."""
 _MOST_ARGUMENTS: Final = 32_768
 """The same of all calls in one piece of code, those within others counted again."""
+_NAMED: Final = 3
+"""Tokens of the shortest argument with a name (`shell: true`)."""
+_TEXTS: Final = frozenset({"raw", "text"})
 _SIGILS: Final = "$@%&"
 _ENDS: Final = frozenset({"if", "unless", "and", "or"})
 _CHARACTERS: Final = frozenset({"chr", "fromCharCode", "fromCodePoint", "char"})
@@ -37,6 +40,7 @@ _SAME: Final = frozenset({"toString", "to_s", "to_str", "trim", "strip", "chomp"
 """Methods that leave a text as it is, for our purposes."""
 _JOINS_TEXTS: Final = frozenset({"join", "implode"})
 _UNPACKS: Final = frozenset({"pack", "hex2bin"})
+_NO_LETTERS: Final = re.compile(r"\W+")
 _HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2})+")
 _EMPTY_BRACKETS: Final = ["(", ")"]
 _JOINS_PATHS: Final = re.compile(r"(?:^|\W)(?:join|joinpath|resolve|file\.path|path_join)$")
@@ -73,6 +77,7 @@ class Values:
         named: dict[str, object] = {
             name.text: value.value
             for group in groups
+            if len(group) >= _NAMED
             for name, colon, value in zip(group, group[1:], group[2:], strict=False)
             if colon.text == ":" and value.value is not None
         }
@@ -151,7 +156,11 @@ class Values:
         """A text with holes, a list of such, or None."""
         if not tokens:
             return None
-        home = next((at for at, each in enumerate(tokens) if each.text.endswith("homedir")), None)
+        if len(tokens) == 1 and tokens[0].kind in _TEXTS:
+            return _bounded(tokens[0].value or "")
+        home = None
+        if self.tokens.says_home:
+            home = next((at for at, one in enumerate(tokens) if one.text.endswith("homedir")), None)
         if home is not None:
             glue = "/" if _JOINS_PATHS.search(tokens[0].text) else ""
             rest = (each.value for each in tokens[home + 1 :] if each.value)
@@ -198,8 +207,7 @@ class Values:
             sign = [each.text for each in tokens[:-1]]
             if sign in ([], ["-"]):
                 return int(tokens[-1].text) * (-1 if sign else 1)
-        text = "".join(pieces)
-        return text if text.strip(HOLE) and len(text) <= _LONGEST_TEXT else None
+        return _bounded("".join(pieces))
 
     def _changed(self, tokens: Sequence[Token]) -> str | None:
         """`string(".", "env")`, `join(" ", …)`, `pack("H*", …)`, or one text turned round."""
@@ -216,7 +224,9 @@ class Values:
         if tokens[0].text in _PUTS_TOGETHER and len(tokens) > 1 and _encloses(tokens[1:]):
             pieces = [self.folded(group) for group in _parted(tokens[2:-1])]
             return "".join(each if isinstance(each, str) else HOLE for each in pieces)
-        if any(each.kind == "name" and _TURNS.search(each.text) for each in tokens):
+        if self.tokens.says_turn and any(
+            each.kind == "name" and _TURNS.search(each.text) for each in tokens
+        ):
             texts = [each.value for each in tokens if each.value]
             return texts[0][::-1] if len(texts) == 1 and HOLE not in texts[0] else None
         return None
@@ -238,8 +248,10 @@ class Values:
 
     def _joined(self, tokens: Sequence[Token]) -> str | None:
         """`["sudo", "id"].join(" ")`."""
+        if tokens[0].text != "[":
+            return None
         at = next((at for at, each in enumerate(tokens) if each.text == "]"), None)
-        if tokens[0].text != "[" or at is None:
+        if at is None:
             return None
         names = [each.text for each in tokens[at + 1 :] if each.kind == "name"]
         if names != ["join"]:
@@ -249,10 +261,15 @@ class Values:
         return mark.join(each if isinstance(each, str) else HOLE for each in pieces)
 
 
+def _bounded(text: str) -> str | None:
+    """A text, if it says anything and isn't too long."""
+    return text if text.strip(HOLE) and len(text) <= _LONGEST_TEXT else None
+
+
 def _decoded(tokens: Sequence[Token], at: int) -> tuple[str, int] | None:
     """What `chr(46)`, `String.fromCharCode(46, …)` or `atob("…")` gives, and where it ends."""
     called = at + 2 < len(tokens) and tokens[at + 1].text == "("
-    name = re.split(r"\W+", tokens[at].text)[-1] if called else ""
+    name = _NO_LETTERS.split(tokens[at].text)[-1] if called else ""
     if name not in _CHARACTERS and name not in _DECODES:
         return None
     end = next((p for p in range(at + 2, len(tokens)) if tokens[p].text == ")"), len(tokens))

@@ -96,8 +96,8 @@ def literals(use: Use, code: str) -> None:
 
 def doubtful(use: Use, texts: Iterable[str], code: str) -> None:
     """What texts may be meant as: files that are read, and orders, where the code runs some."""
-    runs = bool(_RUNS.search(code))
-    writes = bool(_WRITES.search(code))
+    runs: bool | None = None
+    writes: bool | None = None
     for text in list(dict.fromkeys(texts))[:_MOST]:
         if not text or len(text) > _LONGEST or HOLE in text:
             continue
@@ -105,10 +105,15 @@ def doubtful(use: Use, texts: Iterable[str], code: str) -> None:
             magic = any(sign in text for sign in "*?[")
             value = Value((Text(text, text),)) if magic else known(text)
             use.emit(Act.READ, IN_DOUBT, value)
+            if writes is None:
+                writes = _WRITES.search(code) is not None
             if writes:
                 use.emit(Act.WRITE, IN_DOUBT, known(text))
-        elif runs and " " in text.strip():
-            _order(use, text)
+        elif " " in text.strip():
+            if runs is None:
+                runs = _RUNS.search(code) is not None
+            if runs:
+                _order(use, text)
 
 
 def _order(use: Use, text: str) -> None:

@@ -212,7 +212,7 @@ class _Reading:
                         full = f"{before.text}.{name}" if before.kind == "name" else name
                         start = at - 1 if before.kind == "name" else at
                         dot = [] if before.kind == "name" else [Token("sign", ".")]
-                        self.tokens[start : end + 1] = [*dot, Token("name", full)]
+                        self.text.put(start, end + 1, *dot, Token("name", full))
             at += 1
 
     def name(self, at: int, name: str, loops: bool) -> None:  # noqa: C901, PLR0912 - a case a kind

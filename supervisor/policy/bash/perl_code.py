@@ -11,6 +11,7 @@ from supervisor.policy.bash.value import HOLE, known
 
 _RUN_DOCUMENT: Final = re.compile(r"<<~?\s*`(\w+)`[^\n]*\n(.*?)\n\s*\1\b", re.DOTALL)
 _FINDS: Final = re.compile(r"\b(?:find|finddepth|File::Find|readdir|glob)\b")
+_ARGUMENTS: Final = frozenset({"@ARGV", "*ARGV"})
 _REMOVES: Final = re.compile(r"\b(?:unlink|rmdir|rmtree|remove_tree)\b")
 
 
@@ -23,9 +24,13 @@ def perl(use: Use, code: str, text: Tokens) -> None:
             if each.value and each.value.startswith(("/", "~")):
                 value = known(each.value)
                 use.emit(Act.DELETE, "may be removed by code", value, recursive=True)
+    _files_given(use, text)
+
+
+def _files_given(use: Use, text: Tokens) -> None:
+    """`@ARGV = ("a")`: files that `<>` then reads."""
     for at, token in enumerate(text.all):
-        ahead = [each.text for each in text.all[at + 1 : at + 6]]
-        if token.text in {"@ARGV", "*ARGV"} and "=" in ahead:
+        if token.text in _ARGUMENTS and any(each.text == "=" for each in text.all[at + 1 : at + 6]):
             end = at
             while end < len(text.all) and text.all[end].text != ";":
                 end += 1

@@ -218,15 +218,17 @@ class Use:
             substitutions = tuple(
                 (at, places[id(word)]) for at, word in enumerate(argv) if id(word) in places
             )
-        return replace(
-            own,
-            argv=argv,
-            cwd=cwd or self.cwd,
-            redirects=(),
-            builtin=False,
-            stdin=own.stdin if stdin else NOTHING,
+        return Invocation(
+            argv,
+            cwd or self.cwd,
+            own.part,
             environment=(*own.environment, *self.environment, *environment),
+            stdin=own.stdin if stdin else NOTHING,
+            feeds=own.feeds,
+            background=own.background,
+            in_endless_loop=own.in_endless_loop,
             substitutions=substitutions,
+            streams=own.streams,
         )
 
     def script(
