@@ -1,6 +1,7 @@
 """What is refused whatever anybody permitted: the upper steps of the order of decision."""
 
 import posixpath
+from typing import Final
 
 from supervisor.policy.bash.effect import Act, Effect
 from supervisor.policy.bash.use import IN_DOUBT, PUT
@@ -23,6 +24,10 @@ from supervisor.trust.levels import TrustLevel
 FILE_USES = frozenset({Use.READ, Use.SEARCH, Use.WRITE})
 _MAY_WRITE = frozenset({Use.WRITE, Use.WORD, Use.ARGUMENT, Use.PATH_ARGUMENT})
 _TOUCHES = frozenset({Act.READ, Act.LINK}) | CHANGES
+# As in `targets`: looked up once, not for each path.
+_READ: Final = Act.READ
+_WRITE: Final = Act.WRITE
+_LINK: Final = Act.LINK
 
 
 def refused(judged: Judged) -> Deny | None:
@@ -42,7 +47,7 @@ def self_protection(judged: Judged) -> Deny | None:
             what = "writes" if fact.use is Use.WRITE else f"may write (through {tool})"
             return Deny(rule=rule.id, reason=f"nothing {what} {shown(fact.named)}: {rule.reason}")
     for target in judged.targets:
-        if target.effect.act in CHANGES or target.effect.act is Act.LINK:
+        if target.effect.act in CHANGES or target.effect.act is _LINK:
             found = None if target.effect.elsewhere else _protected(judged, target)
             if found is not None:
                 return Deny(
@@ -62,7 +67,7 @@ def _protected(judged: Judged, target: Target) -> DenyRule | None:
         rule = first_match(names, each)
         if rule is not None:
             return rule
-    if effect.act is Act.WRITE and effect.recursive:
+    if effect.act is _WRITE and effect.recursive:
         found = (policy.filled.holder(name) for each in spellings for name in each)
         return next((rule for rule in found if rule is not None), None)
     if effect.act is Act.DELETE or (effect.act is Act.CHANGE_MODE and effect.recursive):
@@ -114,7 +119,7 @@ def _denied_target(judged: Judged, target: Target) -> Deny | None:
     else:
         above = posixpath.dirname(target.names[0].rstrip("/")) if target.broad else ""
         rule = judged.policy.sources.holder(above) if above else None
-        if rule is not None and target.effect.act is Act.READ:
+        if rule is not None and target.effect.act is _READ:
             return _on_list(target.shown, rule)
         found = _denied_pattern(judged, target)
         if found is not None:
@@ -132,7 +137,7 @@ def _denied_target(judged: Judged, target: Target) -> Deny | None:
 def _denied_within(judged: Judged, target: Target) -> DenyRule | None:
     """The rule for which a folder that is read with all below it is there."""
     effect = target.effect
-    if effect.act is not Act.READ or not effect.recursive or effect.only:
+    if effect.act is not _READ or not effect.recursive or effect.only:
         return None
     found = (judged.policy.sources.holder(name) for name in target.names)
     return next((rule for rule in found if rule is not None), None)
@@ -183,12 +188,14 @@ def dangerous(judged: Judged) -> Deny | None:
 def _at_a_place(judged: Judged) -> Deny | None:
     rules = judged.policy.dangerous_places
     for target in judged.targets:
-        likely = target.effect.act is Act.READ and target.effect.reason == IN_DOUBT
-        if target.effect.act in rules and not likely:
-            for rule in rules[target.effect.act]:
-                whole = target.broad and target.pattern is not None
-                if rule.fits(target.effect, whole=whole) and _hits(judged, rule, target):
-                    return _danger(rule, target.effect)
+        effect = target.effect
+        some = rules.get(effect.act)
+        if some is None or (effect.act is _READ and effect.reason == IN_DOUBT):
+            continue
+        whole = target.broad and target.pattern is not None
+        for rule in some:
+            if rule.fits(effect, whole=whole) and _hits(judged, rule, target):
+                return _danger(rule, effect)
     return None
 
 
@@ -212,15 +219,18 @@ def _hits(judged: Judged, rule: DangerRule, target: Target) -> bool:
         return False  # only files of some name
     fact = target.fact
     kind = fact.kind if fact is not None else Kind.UNSEEN
-    if any(rule.hits_place(place, vault, home, kind) for place in target.places):
-        return True
+    for place in target.places:
+        if rule.hits_place(place, vault, home, kind):
+            return True
     if rule.paths and target.pattern is not None and not target.broad:
         for each in readings(target.pattern):
             if each[:1] == "/" and rule.hits_place(each, vault, home):
                 return True
+    if fact is None or not fact.matches:
+        return False
     return any(
         rule.hits_place(absolute(each.names[0], vault), vault, home, each.kind)
-        for each in (fact.matches if fact is not None and fact.matches else ())
+        for each in fact.matches
         if each.names
     )
 
@@ -232,11 +242,14 @@ def _repository_named(judged: Judged) -> str | None:
             return fact.named
     for target in judged.targets:
         effect = target.effect
-        puts = effect.act is Act.WRITE and not effect.elsewhere
-        sure = effect.reason not in {IN_DOUBT, PUT}
-        if puts and sure and any(_is_git(name) for name in target.names):
+        if effect.act is not _WRITE or effect.elsewhere or effect.reason in _NOT_SURE:
+            continue
+        if any(_is_git(name) for name in target.names):
             return target.shown
     return None
+
+
+_NOT_SURE: Final = frozenset({IN_DOUBT, PUT})
 
 
 def _is_git(name: str) -> bool:

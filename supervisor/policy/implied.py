@@ -18,6 +18,9 @@ from supervisor.policy.grant_pattern import bare_program
 
 RUNS_ANOTHER: Final = "runs another file"
 SENDS_FILE: Final = "sends a file"
+# As in `targets`: looked up once, not for each effect.
+_READ: Final = Act.READ
+_SEND: Final = Act.SEND
 
 Part = tuple[int, int]
 
@@ -151,12 +154,12 @@ class Implied:
 
     def beyond(self) -> Iterator[tuple[Effect, str]]:
         """Reads that no prefix covers although its command is: files sent, other files run."""
-        reads = [e for e in self._analysis.effects if e.act is Act.READ and not e.elsewhere]
+        reads = [e for e in self._analysis.effects if e.act is _READ and not e.elsewhere]
         if not reads:
             return
         senders: dict[tuple[Part, str], bool] = {}
         for each in self._analysis.effects:
-            if each.act is Act.SEND and not each.elsewhere:
+            if each.act is _SEND and not each.elsewhere:
                 key = (_part(each), each.program)
                 senders[key] = senders.get(key, False) or each.target is not None
         for each in reads:
@@ -174,6 +177,8 @@ class Implied:
         """Whether a file goes to a host that is named, or is what a service is called about."""
         if read.reason in {SENT, IN_DOUBT}:
             return read.reason == SENT
+        if not senders:
+            return False
         named = senders.get((_part(read), read.program))
         return named is not None and (named or not read.aside)
 

@@ -1,12 +1,15 @@
 """One call with all that its verdict is made from, put together once."""
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from supervisor.policy.call import Facts, PathFact, ToolCall, Use
 from supervisor.policy.compiled import Category, CompiledPolicy
 from supervisor.policy.deny_list import DenyList, DenyRule
 from supervisor.policy.targets import MOST_JUDGED, Target, targets
 from supervisor.policy.wants import Wants
+
+_EFFECT: Final = Use.EFFECT
 
 
 @dataclass(slots=True)
@@ -31,7 +34,7 @@ class Judged:
         if wants.analysis is None:
             self.paths, self.targets = paths, []
         else:
-            self.paths = tuple([fact for fact in paths if fact.use is not Use.EFFECT])
+            self.paths = tuple([fact for fact in paths if fact.use is not _EFFECT])
             self.targets, complete = targets(wants.analysis, self.call, wants.paths, paths)
             if not complete and self.doubt is None:
                 self.doubt = f"the command names more than {MOST_JUDGED} paths"

@@ -12,7 +12,8 @@ def relative_to_vault(path: str, vault: str) -> str:
     """The path without the vault's, if it lies in it; else as it is. The vault itself is `.`."""
     if path == vault:
         return "."
-    return path[len(vault.rstrip("/")) + 1 :] if is_inside(path, vault) else path
+    start = f"{vault.rstrip('/')}/"
+    return path.removeprefix(start)
 
 
 def absolute(name: str, vault: str) -> str:

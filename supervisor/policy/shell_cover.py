@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from supervisor.policy.bash.effect import Act, Analysis, Effect
 from supervisor.policy.bash.use import IN_DOUBT, PUT
@@ -15,6 +16,9 @@ from supervisor.policy.targets import CHANGES, LOOKS, PATH_ACTS, Target
 
 MOST_REASONS = 8
 _LONGEST = 120
+# As in `targets`: looked up once, not for each effect.
+_EXECUTE: Final = Act.EXECUTE
+_DELETE: Final = Act.DELETE
 _OWN_JOB = "%"
 _RECORDS = re.compile(
     r"(?:^|/)\.git/(?:refs|logs|objects|packed-refs|HEAD|modules)(?:/(?!.*\.lock\Z)|\Z)"
@@ -82,7 +86,7 @@ def leads_outside(targets: Sequence[Target]) -> bool:
 def _out_there(analysis: Analysis, vault: str) -> Iterator[str]:
     """Programs that run what lies in their folder, and are started outside of the vault."""
     for effect in analysis.effects:
-        if effect.act is Act.EXECUTE and _starts_outside(effect, vault):
+        if effect.act is _EXECUTE and _starts_outside(effect, vault):
             yield f"`{_short(effect.program)}` would run in a folder outside the vault"
 
 
@@ -90,7 +94,7 @@ def _records_lost(targets: Sequence[Target]) -> Iterator[str]:
     """Removals of what a repository has recorded, but for its locks."""
     for target in targets:
         fact, effect = target.fact, target.effect
-        if effect.act is Act.DELETE and fact is not None and not effect.elsewhere:
+        if effect.act is _DELETE and fact is not None and not effect.elsewhere:
             facts = fact.matches or (fact,)
             if any(_RECORDS.search(name) for each in facts for name in each.names):
                 yield f"removing `{_short(target.shown)}` may lose what a repository has recorded"
@@ -107,7 +111,7 @@ def _starts_outside(effect: Effect, vault: str) -> bool:
 
 def _is_settled(effect: Effect, *, trusted: bool) -> bool:
     """Whether nothing is to be said of an effect here: paths are judged as targets."""
-    if effect.act is Act.EXECUTE:
+    if effect.act is _EXECUTE:
         return effect.harmless or trusted
     return effect.act in PATH_ACTS and not effect.elsewhere
 

@@ -30,7 +30,12 @@ _UNTOLD: Final[Sequence[tuple[Text, str | None]]] = ((Text(HOLE), None),)
 _UNTOLD_DEVICE: Final = f"/dev/{HOLE}"
 _SOME_DISK: Final = "/dev/sda"
 _FILLS_DEVICES: Final = frozenset({"dd", "dcfldd", "dc3dd", "ddrescue", "shred", "scrub", "pv"})
+# A member of an enumeration is looked up by its name each time: these are used by the hundred.
 _FULL: Final = TrustLevel.FULL
+_LIST: Final = Act.LIST
+_READ: Final = Act.READ
+_DELETE: Final = Act.DELETE
+_EFFECT: Final = Use.EFFECT
 
 
 @dataclass(slots=True)
@@ -74,18 +79,18 @@ def wanted_of_effects(analysis: Analysis, call: ToolCall) -> tuple[tuple[Wanted,
     level = call.level
     for index, effect in enumerate(analysis.effects):
         act = effect.act
-        if act not in PATH_ACTS or effect.elsewhere or (act is Act.LIST and level is _FULL):
+        if act not in PATH_ACTS or effect.elsewhere or (act is _LIST and level is _FULL):
             continue
         changes = act in CHANGES
         of_effect: list[Wanted] = []
         for text, cwd in _texts(effect, call):
             spelt = text.text
-            if cwd is None or HOLE in spelt or is_stream(spelt):
+            if cwd is None or HOLE in spelt or (spelt[:1] == "/" and is_stream(spelt)):
                 continue
             if len(found) + len(of_effect) >= MOST_TARGETS:
                 return (*found, *dict.fromkeys(of_effect)), False
             scan = _scan(effect, text, level)
-            of_effect.append(Wanted(spelt, Use.EFFECT, scan, index, cwd, text.pattern, changes))
+            of_effect.append(Wanted(spelt, _EFFECT, scan, index, cwd, text.pattern, changes))
         found += of_effect if len(of_effect) <= 1 else dict.fromkeys(of_effect)
     return tuple(found), True
 
@@ -106,7 +111,7 @@ def targets(
             for text, cwd in _texts(effect, call):
                 if len(found) >= MOST_JUDGED:
                     return found, False
-                if not is_stream(text.text):
+                if text.text[:1] != "/" or not is_stream(text.text):
                     fact = known.get((index, text.text, text.pattern, cwd))
                     found.append(_target(index, effect, text, cwd, vault, fact))
     return found, True
@@ -143,7 +148,7 @@ def _texts(effect: Effect, call: ToolCall) -> Sequence[tuple[Text, str | None]]:
 def _scan(effect: Effect, text: Text, level: TrustLevel) -> Scan | None:
     if effect.act in CHANGES and effect.recursive:
         return Scan(only=effect.only, everything=True)
-    if effect.act is not Act.READ or level is TrustLevel.FULL:
+    if effect.act is not _READ or level is _FULL:
         return None
     if effect.recursive:
         return Scan(only=effect.only, everything=True)
@@ -181,7 +186,7 @@ def _target(  # noqa: PLR0913, PLR0917  (one of several hundred: no table is mad
         if fact.names != names:
             names = tuple(dict.fromkeys((*names, *fact.names)))
         entries = [] if fact.entry is None or (fact.entry == own and not broad) else [fact.entry]
-        follows = effect.act is not Act.DELETE or text.text.endswith(("/", "/.")) or broad
+        follows = effect.act is not _DELETE or text.text.endswith(("/", "/.")) or broad
         if follows and fact.resolved is not None and (fact.resolved != own or broad):
             entries.append(fact.resolved)
         if entries and (pattern is None or broad):

@@ -15,6 +15,11 @@ _SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash", "mksh", "
 _EVAL: Final = "eval"
 _RUNS_ORDERS: Final = _SHELLS | {_EVAL}
 _NOT_WRAPPERS: Final = _RUNS_ORDERS | {"echo", "printf", "grep", "rg", "which", "type", "man"}
+# A member of an enumeration is looked up by its name each time: these are used by the hundred.
+_EXECUTE: Final = Act.EXECUTE
+_READ: Final = Act.READ
+_WRITE: Final = Act.WRITE
+_LINK: Final = Act.LINK
 _MOST_BEFORE: Final = 4
 """Words of a wrapper before the program that it starts."""
 _NETWORK: Final = frozenset(
@@ -32,10 +37,10 @@ def aftermath(effects: Sequence[Effect], seen: Sequence[Invocation]) -> list[Eff
     written: set[str] = set()
     for each in effects:
         act = each.act
-        if act is Act.WRITE:
+        if act is _WRITE:
             if each.target is not None and each.reason != PUT:
                 written.update([text.text for text in each.target.texts])
-        elif act is Act.LINK:
+        elif act is _LINK:
             links = True
     if links:
         found.extend(through_links(effects))
@@ -123,14 +128,14 @@ def _own_scripts(effects: Sequence[Effect], written: set[str]) -> list[Effect]:
     bare = {text.removeprefix("./") for text in written}
     for each in effects:
         act = each.act
-        if act is Act.EXECUTE:
+        if act is _EXECUTE:
             name = each.words[0] if each.words else each.program
             if name == each.program and "/" not in name:
                 continue  # it is looked for among the installed programs
             hit = "/" in name and name.removeprefix("./") in bare
             if not hit and each.program != name:
                 hit = any(word.removeprefix("./") in bare for word in each.words[1:3])
-        elif act is Act.READ and each.reason == RUN and each.target is not None:
+        elif act is _READ and each.reason == RUN and each.target is not None:
             hit = any(one.text.removeprefix("./") in bare for one in each.target.texts)
         else:
             continue

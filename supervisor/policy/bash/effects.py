@@ -37,6 +37,7 @@ MOST_EFFECTS: Final = 20_000
 _RUN_AND_READ: Final = 2
 """Effects of a command that does no more than read a file."""
 _UNKNOWN_PROGRAM: Final = Command(Operands(middle=Role("either")))
+_EXECUTE: Final = Act.EXECUTE
 _GUESSED: Final = frozenset({"doubt", "either"})
 
 
@@ -243,7 +244,7 @@ class _Look(Gathered):
         size = len(self.effects)
         self.effects.append(
             Effect(
-                Act.EXECUTE, name, invocation.part, "is run", None, invocation.cwd,
+                _EXECUTE, name, invocation.part, "is run", None, invocation.cwd,
                 words=(name, *words[1:]),
                 harmless=command.harmless and not placed,
                 listed=not (unknown or command.runs),

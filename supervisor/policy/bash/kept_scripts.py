@@ -16,6 +16,8 @@ class KeptScripts:
     """Texts that commands of a call put into files, by the files' absolute paths."""
 
     def __init__(self) -> None:
+        self.empty = True
+        """Whether the call has put nothing into files so far, as far as it has been looked at."""
         self._texts: dict[str, str] = {}
         self._likely: dict[str, list[str]] = {}
         """Texts that a file may hold whose content can't be told."""
@@ -25,14 +27,10 @@ class KeptScripts:
         self.groups: list[tuple[Invocation, int, int]] = []
         """Redirects of more than one command, with where in the text those stand."""
 
-    @property
-    def empty(self) -> bool:
-        """Whether the call has put nothing into files so far, as far as it has been looked at."""
-        return not (self._noted or self._texts or self._likely or self._programs)
-
     def note(self, invocation: Invocation) -> None:
         """Remembers a command whose output, or whose input as `tee`, is left in files."""
         self._noted.append(invocation)
+        self.empty = False
 
     def hold(self, place: Value, text: str) -> None:
         """Remembers what code puts into a file, or may put there."""
@@ -40,12 +38,14 @@ class KeptScripts:
         if path is not None and path.startswith("/") and len(self._likely) < _MOST:
             self._texts.setdefault(flat(path), HOLE)
             self._likely.setdefault(flat(path), []).append(text)
+            self.empty = False
 
     def called(self, place: Value, programs: Sequence[str]) -> None:
         """Remembers that a program, or one of several, is now at another path too."""
         path = place.only
         if path is not None and path.startswith("/") and len(self._programs) < _MOST:
             self._programs[flat(path)] = tuple(dict.fromkeys(programs))
+            self.empty = False
 
     def grouped(self, group: Invocation, start: int, end: int) -> None:
         """Remembers a redirect of the output of all that stands in a stretch of the call's text."""
@@ -79,6 +79,7 @@ class KeptScripts:
         for each in self._noted:
             self._leave(each)
         self._noted.clear()
+        self.empty = not (self._texts or self._likely or self._programs)
 
     def _leave(self, invocation: Invocation) -> None:
         if len(self._texts) >= _MOST:

@@ -92,35 +92,32 @@ def key_of(invocation: Invocation, folder: str, home: str, *, wrote: bool) -> Ke
         return None
     words = []
     for word in invocation.argv:
-        texts = word.texts
-        text = texts[0]
-        if (
-            word.from_data or len(texts) != 1 or text.pattern is not None or text.many
-            or type(word) is not Value
-        ):  # fmt: skip
+        if word.from_data or len(word.texts) != 1 or type(word) is not Value:
+            return None
+        text = word.texts[0]
+        if text.pattern is not None or text.many:
             return None
         words.append(text.text)
     said = "".join(words)
     if len(said) > LONGEST or HOLE in said:
         return None
     stdin = invocation.stdin
-    given = None if stdin is None else _given(stdin)
-    if given == _UNTOLD:
-        return None
+    given = None
+    if stdin is not None:
+        given = _given(stdin)
+        if given is None:
+            return None
     return Key(tuple(words), folder, home, invocation.builtin, given, invocation.feeds, wrote)
 
 
-_UNTOLD: Final = ()
-
-
-def _given(stdin: Stdin) -> tuple[object, ...]:
-    """An input as part of a key; empty if it isn't one text, and short."""
+def _given(stdin: Stdin) -> tuple[object, ...] | None:
+    """An input as part of a key, if it is one text, and short."""
     value = stdin.text
     if stdin.path is not None or type(value) is not Value or len(value.texts) != 1:
-        return _UNTOLD
+        return None
     only = value.texts[0]
     if len(only.text) > LONGEST:
-        return _UNTOLD
+        return None
     return (only.text, only.pattern, only.many, value.from_data, stdin.sources)
 
 

@@ -78,7 +78,7 @@ def parse(  # noqa: C901 - one case a kind of word; split, it would be slower
     """The words from index `at` on, sorted as the command would."""
     style = style or command.style
     options, operands, size = command.options, list[Value](), len(argv)
-    parsed = Parsed([], operands, set(command.tags), None, False, [])
+    parsed = Parsed([], operands, set(command.tags), None, False, [], [], [])
     if style == "keys":
         _keys(command, argv, at, parsed)
         return parsed

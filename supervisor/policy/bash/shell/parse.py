@@ -12,6 +12,9 @@ _HIDING: Final = re.compile(r"(?<!\$)\{|\$\{[A-Za-z0-9_]*[^A-Za-z0-9_}]")
 """Braces that are more than `${name}`. Without them and parentheses nothing can hide a command:
 there are words, quotes and operators only."""
 
+_BARE: Final = re.compile(r"\((?<!\$\()")
+"""Parentheses without a dollar in front: none of them is left out where no backslash stands."""
+
 _ESCAPED: Final = re.compile(r"(?<!\\)(?:\\\\)*\\\(")
 """Parentheses behind a backslash, which open nothing, be they in quotes or not."""
 
@@ -21,8 +24,11 @@ _OPEN: Final = re.compile(r"\$\([\w ./:=@%+,~|-]*\)")
 
 def _hides(text: str) -> bool:
     """Whether the text has something in which a reader could overlook a command."""
-    if "(" in text and "(" in _OPEN.sub("", _ESCAPED.sub("", text)):
-        return True
+    if "(" in text:
+        if "\\" not in text and _BARE.search(text) is not None:
+            return True
+        if "(" in _OPEN.sub("", _ESCAPED.sub("", text)):
+            return True
     return "{" in text and _HIDING.search(text) is not None
 
 
