@@ -52,7 +52,7 @@ _ECHOES: Final = frozenset({"echo", "printf", "cat"})
 def base_name(word: str) -> str:
     """A program's name without folder and version."""
     base = word.rpartition("/")[2]
-    return base if _reads(base) else _VERSION.sub("", base) or base
+    return base if _reads(base) or base[-1:].isalpha() else _VERSION.sub("", base) or base
 
 
 def makes(program: str) -> bool:
@@ -60,7 +60,9 @@ def makes(program: str) -> bool:
     if program in _KNOWN:
         return True
     base = program.rpartition("/")[2]
-    return base in _KNOWN or _VERSION.sub("", base) in _KNOWN
+    if base in _KNOWN:
+        return True
+    return not base[-1:].isalpha() and _VERSION.sub("", base) in _KNOWN
 
 
 def _reads(name: str) -> bool:

@@ -234,7 +234,7 @@ class Commands(Work):
             self._ordered(argv)
         if self.sink is not None:
             streams = [each for _, each in given]
-            guess = name is None or not makes(name) or self.budget.guess()
+            guess = name is not None and makes(name) and self.budget.guess()
             serial = len(self.invocations)
             write_output(self.sink, argv, self.stdin, self.scope, serial, streams, guess=guess)
 

@@ -205,10 +205,11 @@ def _given(
 
 def _lists_devices(argv: Sequence[Value]) -> bool:
     """Whether it shows what lies in a folder of disks, or a file that lists them."""
-    return any(
-        each.texts[0].text.startswith(_PLACES_OF_DEVICES) or each.texts[0].text in ("/dev", "/dev/")
-        for each in argv[1:]
-    )
+    for each in argv[1:]:
+        text = each.texts[0].text
+        if text[:1] == "/" and (text in ("/dev", "/dev/") or text.startswith(_PLACES_OF_DEVICES)):
+            return True
+    return False
 
 
 def _is_name(text: str) -> bool:
