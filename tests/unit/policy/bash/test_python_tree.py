@@ -36,4 +36,4 @@ def test_the_children_of_a_node_stand_in_their_order() -> None:
 
 
 def test_a_constant_has_no_nodes_below_it() -> None:
-    assert children(ast.Constant(["a"])) == []
+    assert children(ast.Constant("a")) == []
