@@ -28,8 +28,8 @@ import orjson
 from benchmarks._figures import machine, median, spread, table
 from benchmarks._house import Supervisor, make_vault, supervisor, workplace
 from benchmarks._model import recording_model
-from supervisor.runtimes.container.engine import RUNNER_IMAGE
 from supervisor.runtimes.container.frames import Demultiplexer
+from supervisor.runtimes.container.image import RUNNER_IMAGE
 from supervisor.runtimes.container.spec import CLI, Limits, container_spec
 from supervisor.runtimes.container.start_line import StartLine, encode
 

@@ -20,7 +20,7 @@ from benchmarks._bare import run_bare
 from benchmarks._figures import machine, median, percentile, spread, table
 from benchmarks._house import Mark, Supervisor, Turn, make_vault, supervisor, workplace
 from benchmarks._model import Model, recording_model
-from supervisor.runtimes.container.engine import RUNNER_IMAGE
+from supervisor.runtimes.container.image import RUNNER_IMAGE
 
 PROMPT = "hello"
 WARM_UPS = 2

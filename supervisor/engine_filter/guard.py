@@ -19,7 +19,7 @@ from supervisor.engine_filter.calls import Call, Refused, Verb
 from supervisor.engine_filter.creates import Grounds, is_ours, judged
 from supervisor.engine_filter.engine_side import Answer, EngineSide
 from supervisor.engine_filter.room import Room, is_listed
-from supervisor.runtimes.container.engine import RUNNER_LABEL
+from supervisor.runtimes.container.image import RUNNER_LABEL
 from supervisor.runtimes.container.spec import (
     AGENT_USER,
     TURN_FOLDER,

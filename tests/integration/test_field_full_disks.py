@@ -17,7 +17,7 @@ import pytest
 from supervisor.cli.doctor import check_data_dir
 from supervisor.errors import ConfigurationError
 from supervisor.readiness import readiness
-from supervisor.runtimes.container.engine import RUNNER_IMAGE
+from supervisor.runtimes.container.image import RUNNER_IMAGE
 from supervisor.sessions.late_endings import LateEndings
 from supervisor.storage.reserve import RESERVE_BYTES
 from tests.worlds.house import House, Told, a_house, bash, is_a, prompt, step

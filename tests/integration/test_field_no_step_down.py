@@ -15,7 +15,7 @@ from pathlib import Path
 import docker
 import pytest
 
-from supervisor.runtimes.container.engine import RUNNER_IMAGE
+from supervisor.runtimes.container.image import RUNNER_IMAGE
 from tests.worlds.engine_faults import FaultyEngine, faulty_engine
 from tests.worlds.house import House, Told, a_house, bash, prompt, step
 from tests.worlds.process_house import a_process_house

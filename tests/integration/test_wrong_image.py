@@ -10,7 +10,7 @@ import pytest
 
 from supervisor.errors import ImageMissing
 from supervisor.runtimes.container.checks import engine_checks
-from supervisor.runtimes.container.engine import RUNNER_IMAGE, RUNNER_LABEL, RUNNER_PROTOCOL
+from supervisor.runtimes.container.image import RUNNER_IMAGE, RUNNER_LABEL, RUNNER_PROTOCOL
 from tests.worlds.engine import real_engine
 from tests.worlds.engine_image import docker, tools_image_fixture  # noqa: F401
 from tests.worlds.forked import PIPE, trustfloor

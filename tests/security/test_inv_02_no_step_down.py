@@ -18,7 +18,7 @@ import pytest
 
 from supervisor.errors import RuntimeMissing
 from supervisor.runtimes.container import engine as engines
-from supervisor.runtimes.container.engine import RUNNER_IMAGE
+from supervisor.runtimes.container.image import RUNNER_IMAGE
 from supervisor.runtimes.local.leftovers import count_marked
 from supervisor.storage.identity import instance_of
 from supervisor.trust.levels import TrustLevel

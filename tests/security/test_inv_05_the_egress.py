@@ -16,7 +16,7 @@ import pytest_asyncio
 
 from supervisor.mcp.relay import REFUSED, RELAYED
 from supervisor.observability.audit_pages import Wanted, page_before
-from supervisor.runtimes.container.engine import RUNNER_IMAGE
+from supervisor.runtimes.container.image import RUNNER_IMAGE
 from tests.worlds import hostile_image as images
 from tests.worlds.far_servers import KINDS, FarWorld, Kind, a_far_server
 from tests.worlds.hostile_image import hostile

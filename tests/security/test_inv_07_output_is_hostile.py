@@ -18,7 +18,8 @@ import pytest_asyncio
 from supervisor.events.log import is_terminal
 from supervisor.ids import SessionId
 from supervisor.runtimes import agent
-from supervisor.runtimes.container.engine import RUNNER_IMAGE, Engine
+from supervisor.runtimes.container.engine import Engine
+from supervisor.runtimes.container.image import RUNNER_IMAGE
 from supervisor.storage.identity import instance_of
 from supervisor.trust.levels import TrustLevel
 from tests.worlds import hostile_image as images

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from supervisor.runtimes.container.engine import RUNNER_IMAGE
+from supervisor.runtimes.container.image import RUNNER_IMAGE
 from supervisor.runtimes.container.spec import CLI, ENTRYPOINT
 
 PROGRAM = Path(__file__).with_name("hostile_cli.py")

@@ -5,7 +5,8 @@ from typing import Final
 
 from supervisor.errors import TurnFailed
 from supervisor.observability.health import Check
-from supervisor.runtimes.container.engine import FREE_ITS_DISK, Engine, EngineInfo
+from supervisor.runtimes.container.engine import Engine, EngineInfo
+from supervisor.runtimes.container.engine_failures import FREE_ITS_DISK
 
 _LITTLE_ROOM: Final = 512 << 20
 _TOO_LITTLE_ROOM: Final = 1 << 20

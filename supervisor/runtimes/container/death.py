@@ -20,7 +20,8 @@ from supervisor.errors import (
     SandboxPaused,
     TurnFailed,
 )
-from supervisor.runtimes.container.engine import START_ENGINE, ContainerId, Engine
+from supervisor.runtimes.container.engine import ContainerId, Engine
+from supervisor.runtimes.container.engine_failures import START_ENGINE
 from supervisor.runtimes.container.spec import Limits
 from supervisor.runtimes.display import last_line
 

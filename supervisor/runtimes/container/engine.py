@@ -1,4 +1,4 @@
-"""The container engine as a few asynchronous verbs; the only file that knows Docker's library.
+"""The container engine as a few asynchronous verbs; only this room knows Docker's library.
 
 Every call ends within `CALL_SECONDS` (`remove` within twice that), also when the socket accepts and
 never answers. There is no connection to lose: each call finds its own, so after the engine comes
@@ -10,7 +10,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -23,10 +23,16 @@ import requests.exceptions
 from supervisor.errors import (
     EngineRefused,
     EngineUnreachable,
-    ImageMissing,
-    TurnFailed,
 )
 from supervisor.ids import InstanceId
+from supervisor.runtimes.container.engine_failures import (
+    Absent,
+    Conflict,
+    is_timeout,
+    translate,
+    unreachable,
+)
+from supervisor.runtimes.container.image import RUNNER_IMAGE, image_missing, require_ours
 from supervisor.runtimes.container.spec import LABEL_INSTANCE, ContainerSpec
 from supervisor.variables import engine_socket
 
@@ -34,24 +40,11 @@ ContainerId = NewType("ContainerId", str)
 """The engine's own id of a container; a name is never used to find one."""
 
 CALL_SECONDS: Final = 8.0
-RUNNER_IMAGE: Final = "trustfloor/runner:latest"
-RUNNER_LABEL: Final = "trustfloor.runner"
-RUNNER_PROTOCOL: Final = "1"
-"""What the runner image and this supervisor say to each other; Dockerfile.runner has it as a label.
-
-Raised with every change to the receipt or the start line that an older peer can't take.
-"""
-START_ENGINE: Final = "run scripts/engine"
-BUILD_IMAGE: Final = "run scripts/images"
-FREE_ITS_DISK: Final = "free disk space for the engine: docker system df, docker system prune"
-JOIN_ITS_GROUP: Final = 'join the group docker: sudo usermod -aG docker "$USER", and log in anew'
 
 _ANSWER_SECONDS: Final = 7.0  # less than a call: its thread ends before its caller gives up
 _THREADS: Final = 32
 _PING: Final = b"GET /_ping HTTP/1.1\r\nHost: engine\r\nConnection: close\r\n\r\n"
 _REMOVAL_SECONDS: Final = 0.05
-_NOT_FOUND, _CONFLICT = 404, 409
-_NOT_MODIFIED: Final = 304
 
 T = TypeVar("T")
 
@@ -144,12 +137,9 @@ class Engine:
         """The id that a tag means now. Raises ImageMissing, also for an image that isn't ours."""
         try:
             image = await self._call(lambda client: client.inspect_image(tag))
-        except _Absent:
-            raise _image_missing(tag, f"there is no image {tag}") from None
-        labels = (image.get("Config") or {}).get("Labels") or {}
-        protocol = labels.get(RUNNER_LABEL)
-        if protocol != RUNNER_PROTOCOL:
-            raise _image_missing(tag, _not_ours(tag, protocol))
+        except Absent:
+            raise image_missing(tag, f"there is no image {tag}") from None
+        require_ours(tag, image)
         return str(image["Id"])
 
     async def create(self, spec: ContainerSpec) -> ContainerId:
@@ -158,15 +148,15 @@ class Engine:
             made = await self._call(
                 lambda client: client.create_container_from_config(spec.as_api(), spec.name)
             )
-        except _Absent:
-            raise _image_missing(spec.image, f"there is no image {spec.image}") from None
+        except Absent:
+            raise image_missing(spec.image, f"there is no image {spec.image}") from None
         return ContainerId(made["Id"])
 
     async def inspect(self, container: ContainerId) -> dict[str, Any] | None:
         """Everything the engine reports of it; None: there is no such container."""
         try:
             found = await self._call(lambda client: client.inspect_container(container))
-        except _Absent:
+        except Absent:
             return None
         return dict(found)
 
@@ -208,21 +198,21 @@ class Engine:
             try:
                 answer = client.wait(container, timeout=min(seconds, _ANSWER_SECONDS))
             except (requests.exceptions.Timeout, requests.exceptions.ConnectionError) as error:
-                if _is_timeout(error):
+                if is_timeout(error):
                     return None
                 raise
             return int(answer["StatusCode"])
 
         try:
             return await self._call(ask)
-        except _Absent:
+        except Absent:
             return None
 
     async def kill(self, container: ContainerId) -> None:
         """End it now; harmless if it has ended or is gone."""
         try:
             await self._call(lambda client: client.kill(container, "SIGKILL"))
-        except (_Absent, _Conflict):
+        except (Absent, Conflict):
             return
 
     async def was_sent_a_signal(self, container: ContainerId) -> bool:
@@ -248,9 +238,9 @@ class Engine:
                 await self._call(
                     lambda client: client.remove_container(container, v=True, force=True)
                 )
-            except _Absent:
+            except Absent:
                 return False
-            except _Conflict:
+            except Conflict:
                 refusal = EngineRefused("the container is being removed", where=container[:12])
             except EngineRefused as error:
                 refusal = error
@@ -283,7 +273,7 @@ class Engine:
     async def _existing(self, container: ContainerId, ask: "Callable[[docker.APIClient], T]") -> T:
         try:
             return await self._call(ask)
-        except _Absent:
+        except Absent:
             raise EngineRefused(
                 "the container is gone", where=container[:12], remedy="send the message again"
             ) from None
@@ -297,7 +287,7 @@ class Engine:
             return answer
         except TimeoutError:
             self.is_silent = True
-            raise _unreachable(
+            raise unreachable(
                 self.path, "accepts and doesn't answer", "restart the engine"
             ) from None
 
@@ -339,91 +329,3 @@ class Engine:
         client, self._client = self._client, None
         if client is not None:
             client.close()
-
-
-_UNREACHABLE: Final[tuple[tuple[type[BaseException], str, str], ...]] = (
-    (PermissionError, "is not for this user", JOIN_ITS_GROUP),
-    (FileNotFoundError, "doesn't exist", START_ENGINE),
-    (ConnectionRefusedError, "has nobody listening", START_ENGINE),
-    (TimeoutError, "accepts and doesn't answer", "restart the engine"),
-    (requests.exceptions.Timeout, "accepts and doesn't answer", "restart the engine"),
-)
-
-
-class _Absent(Exception):
-    """The engine knows no such container or image."""
-
-
-class _Conflict(Exception):
-    """The engine can't do this in the thing's present state."""
-
-
-def translate(error: Exception, path: str) -> Exception:
-    """What an error of the library's means: the one place that decides."""
-    if isinstance(error, docker.errors.APIError) and error.response is not None:
-        return _refusal(error)
-    causes = list(_causes(error))
-    for kind, why, remedy in _UNREACHABLE:
-        if any(isinstance(each, kind) for each in causes):
-            return _unreachable(path, why, remedy)
-    return _unreachable(path, "broke off")
-
-
-def _refusal(error: docker.errors.APIError) -> Exception:
-    status = error.response.status_code
-    said = str(error.explanation or error)[:500]
-    if status == _NOT_FOUND:
-        return _Absent(said)
-    if status in (_CONFLICT, _NOT_MODIFIED):
-        return _Conflict(said)
-    remedy = None
-    if "no space left" in said:
-        remedy = FREE_ITS_DISK
-    elif "source path does not exist" in said:
-        remedy = (
-            "the engine finds the supervisor's folders elsewhere: say where, with"
-            " TRUSTFLOOR_ENGINE_PATH_MAP=OUR_FOLDER=ITS_FOLDER, or mount them at the same paths"
-        )
-    return EngineRefused(f"the engine refused: {said}", where=f"HTTP {status}", remedy=remedy)
-
-
-def _unreachable(path: str, why: str, remedy: str = START_ENGINE) -> TurnFailed:
-    return EngineUnreachable(
-        f"the engine's socket {path} {why}",
-        where=path,
-        remedy=f"{remedy}; `trustfloor doctor` looks again",
-    )
-
-
-def _image_missing(tag: str, message: str) -> ImageMissing:
-    remedy = BUILD_IMAGE
-    if tag != RUNNER_IMAGE and not tag.startswith("sha256:"):
-        remedy += f" and unset TRUSTFLOOR_RUNNER_IMAGE, which names {tag}"
-    return ImageMissing(message, where=tag, remedy=remedy)
-
-
-def _not_ours(tag: str, protocol: str | None) -> str:
-    if protocol is None:
-        return f"{tag} is not a runner image: it lacks the label {RUNNER_LABEL}"
-    return (
-        f"{tag} is another version's runner image: it speaks {RUNNER_LABEL}={protocol},"
-        f" this supervisor {RUNNER_PROTOCOL}"
-    )
-
-
-def _is_timeout(error: BaseException) -> bool:
-    timeouts = (TimeoutError, requests.exceptions.Timeout)
-    return any(isinstance(each, timeouts) for each in _causes(error))
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and all it wraps: libraries hand causes on as arguments as well as by chaining."""
-    seen: set[int] = set()
-    waiting: list[object] = [error]
-    while waiting:
-        each = waiting.pop()
-        if not isinstance(each, BaseException) or id(each) in seen:
-            continue
-        seen.add(id(each))
-        yield each
-        waiting += [*each.args, each.__cause__, each.__context__, getattr(each, "reason", None)]
