@@ -18,6 +18,7 @@ from supervisor.api.moments import Moment
 from supervisor.api.parts import Supervisor
 from supervisor.api.refusals import refusals
 from supervisor.errors import InvalidRequest
+from supervisor.observability.audit_kinds import AuditKind
 from supervisor.observability.audit_pages import Wanted
 from supervisor.observability.chain import Head
 
@@ -35,7 +36,7 @@ async def list_audit(  # noqa: PLR0913 - each is a part of the request
     *,
     before: Annotated[int | None, Query(ge=1, le=_LARGEST)] = None,
     limit: Annotated[int, Query(ge=1, le=MOST_ENTRIES)] = 50,
-    kind: Annotated[str | None, Query(description="Of this kind only")] = None,
+    kind: Annotated[AuditKind | None, Query(description="Of this kind only")] = None,
     session: Annotated[str | None, Query(description="Of this session only")] = None,
     turn: Annotated[str | None, Query(description="Of this turn only")] = None,
     rule: Annotated[str | None, Query(description="Decisions by this rule only")] = None,

@@ -1,6 +1,7 @@
 """What happens in all sessions: read page by page, or followed as it comes."""
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Annotated, Final
 
 import orjson
@@ -107,8 +108,9 @@ def _wanted(types: Sequence[str] | None) -> Sequence[str]:
         return MILESTONES
     unknown = next((each for each in types if each not in EVENT_TYPES), None)
     if unknown is not None:
+        near = get_close_matches(unknown.lower(), EVENT_TYPES, n=1)
         raise InvalidRequest(
-            "there is no such type of event",
+            "there is no such type of event" + (f"; did you mean `{near[0]}`?" if near else ""),
             where="type",
             remedy=f"use: {', '.join(sorted(EVENT_TYPES))}",
         )

@@ -1,6 +1,8 @@
 """What is wrong with a value, in our own words: a person who typed it knows no validator."""
 
+import re
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any, Final
 
 _WORDS: Final[Mapping[str, str]] = {
@@ -35,6 +37,13 @@ _BOUNDS: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
+def _one_of(expected: str, given: object) -> str:
+    """Those there are, and the nearest to what was given."""
+    words = re.findall(r"'([^']*)'", expected)
+    near = get_close_matches(given.lower(), words, n=1) if isinstance(given, str) else []
+    return f"use one of: {', '.join(words)}" + (f"; did you mean `{near[0]}`?" if near else "")
+
+
 def say(fault: Mapping[str, Any]) -> str:
     """One fault that pydantic found; the value itself is never repeated."""
     kind, context = str(fault["type"]), fault.get("ctx") or {}
@@ -47,9 +56,7 @@ def say(fault: Mapping[str, Any]) -> str:
     if kind == "string_pattern_mismatch" and context.get("pattern") == SAYS_SOMETHING:
         return _WORDS["string_too_short"]
     if kind in {"enum", "literal_error"}:
-        return (
-            f"use one of: {str(context.get('expected')).replace(chr(39), '').replace(' or ', ', ')}"
-        )
+        return _one_of(str(context.get("expected")), fault.get("input"))
     if kind == "value_error" and "error" in context:
         return str(context["error"])
     return str(fault["msg"]).removeprefix("Value error, ")

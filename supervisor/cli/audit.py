@@ -16,6 +16,7 @@ import typer
 
 from supervisor.cli.audit_lines import entry_line
 from supervisor.cli.audit_report import tell, unsigned
+from supervisor.cli.choices import choice
 from supervisor.cli.json_out import write_json
 from supervisor.cli.lazy import Whole
 from supervisor.cli.moments import moment_of
@@ -24,6 +25,7 @@ from supervisor.errors import ConfigurationError
 from supervisor.ids import is_session_id
 from supervisor.observability.audit_export import as_table, lines_of_table
 from supervisor.observability.audit_files import key_path, read_key
+from supervisor.observability.audit_kinds import AuditKind
 from supervisor.observability.audit_moving import move_archives
 from supervisor.observability.audit_pages import Wanted, page_before
 from supervisor.observability.chain import Head
@@ -71,7 +73,10 @@ WholeSession = Annotated[
     str | None,
     typer.Option(help="Of this session only, by its whole id.", callback=_whole_id),
 ]
-Kind = Annotated[str | None, typer.Option(help="Of this kind only: decision, grant, kill, ….")]
+Kind = Annotated[
+    AuditKind | None,
+    choice(AuditKind, metavar="KIND", help="Of this kind only: decision, grant, kill, …."),
+]
 Rule = Annotated[str | None, typer.Option(help="Decisions by this rule only.")]
 Since = Annotated[
     datetime | None,
@@ -148,6 +153,8 @@ def show(  # noqa: PLR0913 - each is an option of the command
         said = "the ids of several sessions begin so: " + ", ".join(found)
         Screen(sys.stderr).failure(said, session, "give more of the one that you mean")
         raise typer.Exit(1)
+    if not entries and not as_json:
+        screen.line("no entries", "dim")
     for entry in reversed(entries):
         if as_json:
             sys.stdout.write(json.dumps(entry) + "\n")

@@ -11,8 +11,11 @@ E = TypeVar("E", bound=StrEnum)
 
 
 def choice(kind: type[E], **option: Any) -> Any:
-    """A typer option that takes the members of an enumeration, whatever the case."""
-    return typer.Option(metavar=f"[{'|'.join(kind)}]", parser=_reader(kind), **option)
+    """A typer option that takes the members of an enumeration, whatever the case.
+
+    Its metavar lists them, unless another is given.
+    """
+    return typer.Option(**{"metavar": f"[{'|'.join(kind)}]", **option}, parser=_reader(kind))
 
 
 def chosen_argument(kind: type[E], **argument: Any) -> Any:

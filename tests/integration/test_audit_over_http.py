@@ -38,6 +38,9 @@ async def test_entries_come_latest_first_page_by_page_and_by_filter(world: ApiWo
         second = await page(client, limit=50, before=first["next"])
         assert [each["n"] for each in second["entries"]] == [4, 3, 2, 1]
         assert second["next"] is None
+        unknown = await client.get("/api/audit", params={"kind": "decisions"})
+        assert (unknown.status_code, unknown.json()["where"]) == (422, "query.kind")
+        assert unknown.json()["detail"].endswith("did you mean `decision`?")
         of_one = await page(client, session="one", kind="decision")
         assert [each["turnId"] for each in of_one["entries"]] == ["t5", "t3", "t1"]
         by_rule = await page(client, rule="r2")

@@ -85,6 +85,13 @@ async def test_entries_are_shown_by_filter_the_last_one_last_and_obey_no_termina
         "s1", "s0", "s2",
     ]  # fmt: skip
     assert "\x1b[2J" not in said.stdout
+    for command in ("show", "export"):
+        unknown = audit(data, command, "--kind", "decisions")
+        assert unknown.exit_code == 2
+        assert "incident" in unknown.output
+        assert "did you mean 'decision'?" in unknown.output
+    assert audit(data, "show", "--kind", "policy").stdout == "no entries\n"
+    assert audit(data, "show", "--kind", "policy", "--json").stdout == ""
     last = audit(data, "show", "--limit", "1", "--json")
     assert json.loads(last.stdout)["kind"] == "kill"
     of_one = audit(data, "show", "--session", "s2", "--json")

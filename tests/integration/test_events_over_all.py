@@ -73,6 +73,7 @@ async def test_a_wrong_type_and_an_unknown_session_are_told(world: ApiWorld) -> 
         wrong = await client.get("/api/events", params={"type": "txt"})
         assert (wrong.status_code, wrong.json()["where"]) == (422, "type")
         assert "tool_use" in wrong.json()["remedy"]
+        assert wrong.json()["detail"].endswith("did you mean `text`?")
         unknown = await client.get("/api/events/stream", params={"session": "none"})
         assert unknown.status_code == 404
 

@@ -29,6 +29,7 @@ class Sample(BaseModel):
     ("given", "words"),
     [
         ({"level": CANARY}, "use one of: full, vault, sandboxed"),
+        ({"level": "vualt"}, "use one of: full, vault, sandboxed; did you mean `vault`?"),
         ({"count": CANARY}, "a whole number is expected"),
         ({"count": 1.5}, "a whole number is expected"),
         ({"count": 0}, "it must be at least 1"),

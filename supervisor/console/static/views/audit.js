@@ -8,7 +8,7 @@ import { visible, visibleJson } from "../visible.js";
 
 export const room = "audit";
 const PAGE = 50;
-const KINDS = ["", "decision", "answer", "grant", "revoke", "floor", "launch", "waiting", "isolation", "kill", "ending", "trust", "session", "workspace", "mcp", "policy", "access", "request", "server", "incident", "audit_damaged", "audit_recovered", "audit_rotated"];
+const KINDS = ["", "decision", "answer", "grant", "revoke", "floor", "launch", "waiting", "isolation", "kill", "ending", "trust", "session", "workspace", "mcp", "mcp_relayed", "mcp_refused", "policy", "access", "request", "server", "incident", "audit_damaged", "audit_recovered", "audit_rotated"];
 const TONE = { allow: "good", ask: "wait", deny: "bad" };
 
 /** What an entry says in a line; of kinds that aren't known, nothing but their name. */
