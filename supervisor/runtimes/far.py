@@ -36,6 +36,8 @@ class FarTalk:
         self._calls = asyncio.Semaphore(CALLS_HELD)
         self._writing = asyncio.Lock()
         self._closed = False
+        self.told: set[str] = set()
+        """The servers of which it was told why they can't be used."""
 
     def begin(self, request_id: str, server: str, message: Mapping[str, Any]) -> None:
         """Have one message answered."""
@@ -78,6 +80,8 @@ class FarTalk:
     async def _answered(self, request_id: str, server: str, message: Mapping[str, Any]) -> None:
         answered = await self._servers.answer(server, message)
         if answered.trouble is not None:
+            # Before the reply: after it the process says that the server failed, without a why.
+            self.told.add(server)
             await self._warn(CONNECTION_FAILED, answered.trouble)
         reply = _NO_ANSWER if answered.reply is None else answered.reply
         response = {

@@ -6,6 +6,7 @@ CLI fell back to a request without streaming.
 """
 
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 from supervisor.events.refusal import in_plain_words
@@ -31,7 +32,7 @@ MAX_SERVERS: Final = 100
 MAX_NAME_CHARS: Final = 100
 _DID_NOT_START: Final = "failed"
 _SERVER_TROUBLES: Final = {
-    _DID_NOT_START: "did not start",
+    _DID_NOT_START: "did not start, or can't be reached",
     "needs-auth": "wants a login that it wasn't given",
     "pending": "has not answered yet; its tools come once it does",
 }
@@ -41,9 +42,13 @@ MAX_RESULT_CHARS: Final = 1024 * 1024
 class Translator:
     """The state that one turn's translation needs: which block is being streamed."""
 
-    def __init__(self, where_servers_run: str = "") -> None:
-        """`where_servers_run`: what is told along of an MCP server that didn't start."""
+    def __init__(self, where_servers_run: str = "", told: AbstractSet[str] = frozenset()) -> None:
+        """`where_servers_run`: what is told along of an MCP server that didn't start.
+
+        `told` are the servers, as it grows, of which whoever calls them has told why they fail.
+        """
         self._where_servers_run = where_servers_run
+        self._told = told
         self._block = 0
         self._streamed_chars = {"text": 0, "thinking": 0}
         self._model: str | None = None
@@ -129,7 +134,7 @@ class Translator:
                 tools=tuple(str(tool) for tool in tools) if isinstance(tools, list) else (),
                 permission_mode=str(frame.get("permissionMode", "default")),
             )
-            yield from _troubles(frame.get("mcp_servers"), self._where_servers_run)
+            yield from _troubles(frame.get("mcp_servers"), self._where_servers_run, self._told)
         elif subtype == "api_retry":
             yield WarningEvent(
                 code=MODEL_RETRY,
@@ -151,12 +156,16 @@ class Translator:
         )
 
 
-def _troubles(servers: object, where_they_run: str) -> Iterator[WarningEvent]:
-    """A warning for each MCP server that the turn has to do without."""
+def _troubles(
+    servers: object, where_they_run: str, told: AbstractSet[str]
+) -> Iterator[WarningEvent]:
+    """A warning for each MCP server that the turn has to do without, but for those told of."""
     for server in servers[:MAX_SERVERS] if isinstance(servers, list) else ():
         status = server.get("status") if isinstance(server, dict) else None
         if isinstance(status, str) and status in _SERVER_TROUBLES:
             name = str(server.get("name"))[:MAX_NAME_CHARS]
+            if name in told:
+                continue
             what = _SERVER_TROUBLES[status]
             if status == _DID_NOT_START and where_they_run:
                 what += f"; {where_they_run}"

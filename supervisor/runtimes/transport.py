@@ -138,7 +138,8 @@ class ChannelTransport(Transport):
         self._far = FarTalk(far, self.write, self._warn) if far is not None else None
         self._wire = wire
         self._transcript = transcript
-        self._translator = Translator(where_servers_run)
+        told = self._far.told if self._far is not None else frozenset[str]()
+        self._translator = Translator(where_servers_run, told)
         self._watch = _watch_for(honeytokens)
         self._is_ahead = ahead
         self._ready = False

@@ -87,7 +87,9 @@ async def test_in_a_sandbox_only_what_an_admin_allowed_there_runs_and_no_host_pr
     assert "b, r;" in told
     assert "--sandboxed" in told
     (failed,) = warnings(turn, "mcp_connection_failed")
-    assert failed.startswith("the MCP server t did not start; in a sandbox its program has to be")
+    assert failed.startswith(
+        "the MCP server t did not start, or can't be reached; in a sandbox its"
+    )
     assert "runner image" in failed
     assert not mark.exists()
 
@@ -98,7 +100,9 @@ async def test_control_the_same_server_leaves_its_mark_at_full(house: House) -> 
     turn = await house.send("hello", TrustLevel.FULL)
     assert turn.end["type"] == "done"
     (failed,) = warnings(turn, "mcp_connection_failed")
-    assert failed == "the MCP server t did not start; `trustfloor mcp test` says why"
+    assert failed == (
+        "the MCP server t did not start, or can't be reached; `trustfloor mcp test` says why"
+    )
     assert mark.exists()
     # What goes on turn after turn is told once.
     again = await house.send("hello", TrustLevel.FULL, session_id=turn.session_id)

@@ -139,6 +139,14 @@ def test_a_server_that_the_turn_has_to_do_without_is_a_warning(status: str, says
     assert len(warning.message) < 300
 
 
+def test_a_server_whose_failure_was_told_is_not_told_of_again() -> None:
+    servers = [{"name": name, "status": "failed"} for name in ("far", "near")]
+    translator = Translator("", {"far"})
+    events = translator.translate({"type": "system", "subtype": "init", "mcp_servers": servers})
+    (warning,) = [each for each in events if isinstance(each, WarningEvent)]
+    assert "server near did" in warning.message
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [
