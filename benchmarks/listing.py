@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._figures import machine, median, percentile, table
-from supervisor.storage.database import Database, prepare
+from supervisor.storage.database import Database
+from supervisor.storage.opening import prepare
 from supervisor.storage.sessions import SessionStore
 
 FEW = 1_000

@@ -26,8 +26,9 @@ from supervisor.policy.deny_list import DenyList, DenyRule
 from supervisor.runtimes.container.vault_view import VaultViews
 from supervisor.search.finding import Finding
 from supervisor.search.index import Index, PassReport
-from supervisor.storage.database import Database, prepare
+from supervisor.storage.database import Database
 from supervisor.storage.index_rows import IndexRows
+from supervisor.storage.opening import prepare
 
 FEW = 100
 MESSAGES = 12

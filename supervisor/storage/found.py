@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from supervisor.errors import StorageBusy
-from supervisor.storage.database import HardenedConnection, translated_errors
+from supervisor.storage.opening import HardenedConnection, translated_errors
 
 SECONDS: Final = 10.0
 """How long one search may take."""

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.storage.database import HardenedConnection
 from supervisor.storage.migrate import apply_steps, load_steps
+from supervisor.storage.opening import HardenedConnection
 from tests.worlds.earlier_database import earlier_database, rows_of
 from tests.worlds.storage import ROOT
 

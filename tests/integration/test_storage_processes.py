@@ -30,7 +30,7 @@ def test_two_supervisors_that_start_at_once_migrate_once(
     tmp_path: Path, earlier: int | None
 ) -> None:
     code = """
-import sys; from pathlib import Path; from supervisor.storage.database import prepare
+import sys; from pathlib import Path; from supervisor.storage.opening import prepare
 sys.stdin.readline(); prepare(Path(sys.argv[1]), "sessions")
 """
     path = tmp_path / "sessions.db"

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from supervisor.storage.database import prepare
+from supervisor.storage.opening import prepare
 
 OPEN = sqlite3.connect
 WORKERS = 2

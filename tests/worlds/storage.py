@@ -16,8 +16,9 @@ from supervisor.clock import Instant
 from supervisor.events.log import EventLog
 from supervisor.events.schema import DoneEvent, SessionResume, TextEvent
 from supervisor.ids import SessionId, TurnId
-from supervisor.storage.database import Database, prepare
+from supervisor.storage.database import Database
 from supervisor.storage.migrate import Schema
+from supervisor.storage.opening import prepare
 from supervisor.storage.session import SessionCreate
 from supervisor.storage.sessions import SessionStore
 from supervisor.storage.turns import TurnStore

@@ -13,10 +13,10 @@ from supervisor.policy.session_permissions import NOTHING_UNASKED
 from supervisor.storage import earlier
 from supervisor.storage.chunks import ChunkStore
 from supervisor.storage.contexts import ContextStore
-from supervisor.storage.database import prepare
 from supervisor.storage.index_manifest import ManifestStore
 from supervisor.storage.metadata import MetadataStore
 from supervisor.storage.migrate import load_steps
+from supervisor.storage.opening import prepare
 from supervisor.storage.pairing import PairingStore
 from supervisor.storage.session import Session
 from supervisor.storage.tags import TagStore

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.errors import ConfigurationError
-from supervisor.storage.database import prepare
+from supervisor.storage.opening import prepare
 from supervisor.storage.shape import require_our_shape
 
 
