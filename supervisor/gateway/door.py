@@ -16,9 +16,10 @@ from aiohttp.typedefs import Handler
 from supervisor.errors import TurnFailed
 from supervisor.events.schema import Spending
 from supervisor.gateway.access import ModelAccess
-from supervisor.gateway.admission import MAX_BODY, MESSAGES, Admitted, Asked, Refused, admit
+from supervisor.gateway.admission import MAX_BODY, MESSAGES, Admitted, Asked, admit
 from supervisor.gateway.budget import BudgetState, Usage
 from supervisor.gateway.proxy import Proxy, Upstream, error_response, open_proxy
+from supervisor.gateway.refusal import Refused
 from supervisor.gateway.unix_socket import BACKLOG, bound_socket
 from supervisor.ids import SessionId, TurnId
 from supervisor.observability.health import Check

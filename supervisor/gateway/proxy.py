@@ -13,9 +13,10 @@ from aiohttp import web
 from aiohttp.client_exceptions import UnixClientConnectorError
 from pydantic import SecretStr
 
-from supervisor.gateway.admission import MESSAGES, Admitted, Refused
+from supervisor.gateway.admission import MESSAGES, Admitted
 from supervisor.gateway.budget import Usage
 from supervisor.gateway.condition import Condition
+from supervisor.gateway.refusal import Refused
 from supervisor.gateway.unix_socket import short_path
 from supervisor.gateway.usage import BodyMeter, StreamMeter
 

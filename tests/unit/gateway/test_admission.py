@@ -15,10 +15,10 @@ from supervisor.gateway.admission import (
     MAX_DEPTH,
     Admitted,
     Asked,
-    Refused,
     admit,
     passing_headers,
 )
+from supervisor.gateway.refusal import Refused
 
 NOTHING = Budget(None, None)
 CLOSED = ModelAccess(models=("claude-*",), server_tools=False, budget=NOTHING)
