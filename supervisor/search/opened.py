@@ -28,7 +28,7 @@ async def open_search(
     if database.adoption is not None:
         await rows.forget_all()  # who made it may have written anything into it
     async with AsyncExitStack() as stack:
-        similar = await _similar(settings, rows, database.path, stack)
+        similar = await _similar(settings, rows, database, stack)
         index = Index(
             rows, settings.vault, look=look, hidden=hidden, home=Path.home(), similar=similar
         )
@@ -37,7 +37,7 @@ async def open_search(
 
 
 async def _similar(
-    settings: Settings, rows: IndexRows, database: Path, stack: AsyncExitStack
+    settings: Settings, rows: IndexRows, database: Database, stack: AsyncExitStack
 ) -> Similar | None:
     if settings.embeddings_url is None:
         return None

@@ -5,12 +5,13 @@ Takes the extra `embeddings`, and a maker of vectors that an admin has named.
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
 from supervisor.search.embeds import Embeds
+from supervisor.storage.database import Database
 from supervisor.storage.found import Found, Wanted
 from supervisor.storage.index_rows import IndexRows
+from supervisor.storage.vector_rows import VectorRows
 from supervisor.storage.vectors import nearest, pack
 
 BATCH: Final = 32
@@ -22,9 +23,10 @@ _MADE_BY: Final = "vectors_made_by"
 class Similarity:
     """The vectors of one database, all made by the same one."""
 
-    def __init__(self, rows: IndexRows, database: Path, embeds: Embeds) -> None:
+    def __init__(self, rows: IndexRows, database: Database, embeds: Embeds) -> None:
         self._rows = rows
-        self._database = database
+        self._vectors = VectorRows(database)
+        self._database = database.path
         self._embeds = embeds
 
     async def embed_pieces(self, may_go: Callable[[], bool]) -> int:
@@ -33,14 +35,14 @@ class Similarity:
         Those of another maker are forgotten first. Raises EmbeddingsFailed.
         """
         if await self._rows.remembered(_MADE_BY) != self._embeds.name:
-            while await self._rows.forget_vectors():
+            while await self._vectors.forget_some():
                 pass
             await self._rows.remember(_MADE_BY, self._embeds.name)
         made, after = 0, 0
-        while may_go() and (pieces := await self._rows.without_vector(after, BATCH)):
+        while may_go() and (pieces := await self._vectors.missing(after, BATCH)):
             vectors = await self._embeds.embed([each.words for each in pieces])
             packed = [pack(each) for each in vectors]
-            made += await self._rows.give_vectors(
+            made += await self._vectors.give(
                 [(piece, one) for piece, one in zip(pieces, packed, strict=True) if one is not None]
             )
             after = pieces[-1].number

@@ -141,7 +141,7 @@ async def search_world(
     new_databases(folder)
     async with Database(folder / "sessions.db") as db:
         rows = IndexRows(db)
-        similar = None if embeds is None else Similarity(rows, db.path, embeds)
+        similar = None if embeds is None else Similarity(rows, db, embeds)
         world: SearchWorld
         index = Index(
             rows,
