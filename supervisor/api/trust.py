@@ -9,7 +9,7 @@ from supervisor.api.refusals import refusals
 from supervisor.api.sessions import require_session
 from supervisor.errors import LooserThanFloor, NotFound, SessionNotFound
 from supervisor.events.schema import TrustReport
-from supervisor.sessions.plan import trust_report
+from supervisor.sessions.turn_plan import trust_report
 
 router = APIRouter(prefix="/sessions", tags=["trust"])
 

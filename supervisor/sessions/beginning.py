@@ -21,9 +21,10 @@ from supervisor.sessions.afresh import NOT_TAKEN_UP, TOO_LONG, not_taken_up
 from supervisor.sessions.house import House, Stores
 from supervisor.sessions.lane import Lane
 from supervisor.sessions.message import Message
-from supervisor.sessions.plan import SessionFacts, Terms, TurnPlan, plan_turn, trust_of_message
+from supervisor.sessions.plan import SessionFacts, Terms, plan_turn, trust_of_message
 from supervisor.sessions.records import MessageRequest, Records, Workplace, named_session
 from supervisor.sessions.strictness import Strictness
+from supervisor.sessions.turn_plan import TurnPlan
 from supervisor.sessions.warned import Warned
 from supervisor.storage.session import Session
 from supervisor.trust.levels import TrustLevel

@@ -34,9 +34,9 @@ from supervisor.sessions.ending import LastWords, cut_off, failed, last_words
 from supervisor.sessions.house import GateTerms, House, Stores, TurnGate
 from supervisor.sessions.lane import Lane, Lanes
 from supervisor.sessions.late_endings import LateEndings, Write
-from supervisor.sessions.plan import TurnPlan
 from supervisor.sessions.timing import Timing
 from supervisor.sessions.turn import Ending, Heard, Stage, Stopped, perform
+from supervisor.sessions.turn_plan import TurnPlan
 from supervisor.sessions.warned import Warned
 from supervisor.storage.session import Session
 from supervisor.storage.turns import Used

@@ -12,8 +12,8 @@ from supervisor.events.schema import (
 )
 from supervisor.ids import SessionId
 from supervisor.runtimes.contract import RunResult
-from supervisor.sessions.plan import TurnPlan
 from supervisor.sessions.turn import Ending, Heard, Stopped
+from supervisor.sessions.turn_plan import TurnPlan
 from supervisor.storage.turns import EndState
 
 

@@ -1,36 +1,29 @@
-"""Session, message and floors become a frozen `TurnPlan`; nothing has started yet.
+"""Session, message and floors become a frozen `TurnPlan` (`turn_plan.py`); nothing has started yet.
 
 Pure and total: everything that can be known before the first effect is decided here, so that
 `turn.py` performs and decides nothing.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from supervisor.agents.definition import AgentDefinition
 from supervisor.events.schema import (
-    AttachmentReport,
-    Demand,
-    PromptMetadataEvent,
-    SessionEvent,
     SessionResume,
-    TrustReport,
-    UserMessageEvent,
 )
 from supervisor.gateway.access import Budget, ModelAccess
 from supervisor.ids import SessionId, TurnId
 from supervisor.policy.deny_list import DenyList
-from supervisor.policy.permissions import Bounds
 from supervisor.policy.session_permissions import SessionPermissions
-from supervisor.prompt.sections import CHARS_PER_TOKEN, INSTRUCTIONS, Sections
+from supervisor.prompt.sections import Sections
 from supervisor.runtimes.contract import FarServers, RunPlan
 from supervisor.runtimes.honeytokens import Honeytokens
 from supervisor.sessions.afresh import key_of
-from supervisor.sessions.attachments import Attached
 from supervisor.sessions.memory import Earlier, with_earlier
 from supervisor.sessions.message import Message, check_model, text_of
+from supervisor.sessions.turn_plan import TurnPlan
 from supervisor.trust.floor import Floor, FloorSource
 from supervisor.trust.levels import TrustLevel
 from supervisor.trust.resolve import Trust, resolve_trust
@@ -89,100 +82,6 @@ class Terms:
     turn_cost_usd: float | None
     session_tokens: int | None
     session_cost_usd: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class TurnPlan:
-    """All that is known of a turn before it starts."""
-
-    run: RunPlan
-    trust: Trust
-    workspace: str
-    said: str
-    """The person's message."""
-    prompt: str
-    """What is handed over: the message, with what was said before where it must come along."""
-    attached: tuple[Attached, ...]
-    resume: SessionResume
-    agent: AgentDefinition | None = None
-    has_custom_prompt: bool = False
-    """Whether the message brought its own system prompt."""
-    sections: Sections = field(default_factory=Sections)
-    agents: tuple[str, ...] = ()
-    trust_mode: bool = False
-    permissions: SessionPermissions | None = None
-    """What the session's own record lets it do unasked; None if it says nothing."""
-    scripted: bool = False
-    """Whether a script stands in for the model."""
-    begins_anew: bool = False
-    """Whether its transcript is taken up from another place than before, once it is answered."""
-
-    @property
-    def bounds(self) -> Bounds | None:
-        """What the agent's file lets it do unasked."""
-        return None if self.agent is None else replace(self.agent.bounds, agent=self.agent.name)
-
-    def seconds(self, most: float) -> float:
-        """The turn's limit: the house's, or its agent's if that is shorter."""
-        own = None if self.agent is None else self.agent.timeout_seconds
-        return most if own is None else min(own, most)
-
-    @property
-    def blocks(self) -> tuple[Mapping[str, Any], ...]:
-        """What is handed over beside the text."""
-        return tuple(each.block for each in self.attached if each.block is not None)
-
-    def user_message(self) -> UserMessageEvent:
-        """What the person said, with what came along."""
-        return UserMessageEvent(
-            content=self.said,
-            attachments=tuple(
-                AttachmentReport(name=each.name, media_type=each.media_type, size=each.size)
-                for each in self.attached
-            ),
-        )
-
-    @property
-    def working_directory(self) -> str:
-        """As clients see it: relative to the vault, '.' being the vault."""
-        return str(self.run.cwd)
-
-    def opening(self) -> SessionEvent:
-        """The turn's first event."""
-        return SessionEvent(
-            session_id=self.run.session_id,
-            working_directory=self.working_directory,
-            trust_level=self.trust.effective,
-            trust=trust_report(self.trust),
-            workspace=self.workspace,
-            resume_info=self.resume,
-            scripted=self.scripted,
-        )
-
-    def prompt_metadata(self) -> PromptMetadataEvent:
-        """What the prompt was made of."""
-        custom, agent = self.run.system_prompt, self.agent
-        tokens = len(custom) // CHARS_PER_TOKEN if custom is not None else 0
-        behind = self.sections
-        own = agent is not None and custom is not None and not self.has_custom_prompt
-        source: Literal["claude_code_preset", "custom", "agent"] = "agent" if own else "custom"
-        return PromptMetadataEvent(
-            prompt_source="claude_code_preset" if custom is None else source,
-            prompt_source_path=agent.path if agent is not None and own else None,
-            agent_name=agent.name if agent is not None else None,
-            available_agents=self.agents,
-            context_files=behind.files,
-            context_tokens=behind.tokens,
-            context_truncated=behind.truncated,
-            working_directory_claude_md=self._instructions_here(),
-            trust_mode=self.trust_mode,
-            base_prompt_tokens=tokens,
-            total_prompt_tokens=tokens + len(self.prompt) // CHARS_PER_TOKEN,
-        )
-
-    def _instructions_here(self) -> str | None:
-        here = {str(self.run.cwd / name) for name in INSTRUCTIONS}
-        return next((each for each in reversed(self.sections.files) if each in here), None)
 
 
 def with_own_floor(floors: tuple[Floor, ...], level: TrustLevel | None) -> tuple[Floor, ...]:
@@ -266,19 +165,6 @@ def _offered(agent: AgentDefinition | None) -> tuple[str, ...] | None:
     if agent is None or agent.bounds.tools is None:
         return None
     return tuple(name for name in agent.bounds.tools if not name.startswith("mcp__"))
-
-
-def trust_report(trust: Trust) -> TrustReport:
-    """The trace of a resolution, as clients get it."""
-    return TrustReport(
-        requested=trust.requested,
-        effective=trust.effective,
-        floors=tuple(
-            Demand(source=floor.source.value, level=floor.level, name=floor.name)
-            for floor in trust.floors
-        ),
-        trace=trust.trace(),
-    )
 
 
 def _access(terms: Terms, facts: SessionFacts) -> ModelAccess:

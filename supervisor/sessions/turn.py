@@ -34,7 +34,7 @@ from supervisor.sessions.afresh import (
 )
 from supervisor.sessions.ahead import ahead
 from supervisor.sessions.alarm import Alarm
-from supervisor.sessions.plan import TurnPlan
+from supervisor.sessions.turn_plan import TurnPlan
 
 _PARTIAL_CHARS: Final = 1024 * 1024
 _UNAUTHORISED: Final = frozenset({401, 403})

@@ -13,7 +13,8 @@ from supervisor.policy.deny_list import DenyList
 from supervisor.sessions import message as message_module
 from supervisor.sessions import plan
 from supervisor.sessions.message import Message
-from supervisor.sessions.plan import SessionFacts, Terms, TurnPlan, trust_of_message
+from supervisor.sessions.plan import SessionFacts, Terms, trust_of_message
+from supervisor.sessions.turn_plan import TurnPlan
 from supervisor.trust.floor import Floor, FloorSource
 from supervisor.trust.levels import TrustLevel
 

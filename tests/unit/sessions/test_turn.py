@@ -22,8 +22,8 @@ from supervisor.events.schema import Event, RuntimeEvent, Spending, TextEvent
 from supervisor.ids import SessionId
 from supervisor.policy.call import Allow, Deny
 from supervisor.runtimes.contract import Receipt, RunPlan, RunResult, ToolGate
-from supervisor.sessions.plan import TurnPlan
 from supervisor.sessions.turn import Heard, Stage, Stop, Stopped, perform
+from supervisor.sessions.turn_plan import TurnPlan
 from tests.unit.sessions.test_plan import planned
 from tests.worlds.waiting import A_WHILE, until
 
