@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 from supervisor.policy.bash.apply import apply
@@ -169,6 +170,22 @@ def root(use: Use) -> None:
     play_as(use, "list", words[0])
     if len(words) > 1:
         carried(use, lambda: use.start(words[1:], known("/")), [("/", folder)], stays=True)
+
+
+def bwrap(use: Use) -> None:
+    """`bwrap [--bind HERE THERE]… COMMAND`: what isn't bound is taken for what is here."""
+    values = use.parsed.values
+    mounts = [
+        (flat(there.texts[0].text), join(use.cwd, here))
+        for (option, here), (_, there) in pairwise(values)
+        if option.role is not None and option.role.kind == "mount"
+    ]
+    for _, source in mounts:
+        use.emit(Act.LIST, "is handed to a cage", source)
+    folders = option_values(use, "cd")
+    cwd = join(known("/"), folders[-1]) if folders else use.cwd
+    if use.parsed.operands:
+        carried(use, lambda: use.start(use.parsed.operands, cwd), mounts, stays=True)
 
 
 def scp(use: Use) -> None:

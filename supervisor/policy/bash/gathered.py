@@ -27,6 +27,7 @@ class Gathered:
         self.memory = memory
         self.context = context
         self.home = context.home
+        self.start = context.cwd
         self.budget = Budget()
         self.effects: list[Effect] = []
         self.seen: list[Invocation] = []

@@ -133,6 +133,14 @@ def source(use: Use, value: Value) -> None:
             use.emit(Act.DELETE, "is moved away", value, recursive=True)
 
 
+def gone(use: Use, value: Value) -> None:
+    """What is removed with all below it, on another machine or here."""
+    if is_remote(value):
+        use.send(value, "removes files of another machine")
+    else:
+        use.emit(Act.DELETE, "is removed", value, recursive=True)
+
+
 def repository(use: Use, value: Value) -> None:
     """A repository: an address, `host:path`, a folder, or git's `ext::COMMAND`."""
     for each in value.texts:

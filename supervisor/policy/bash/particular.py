@@ -6,9 +6,9 @@ from typing import Final
 from supervisor.policy.bash.apply import apply
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.files import arrive, is_stream
-from supervisor.policy.bash.places import join
+from supervisor.policy.bash.places import flat, join
 from supervisor.policy.bash.roles import option_values, play_as
-from supervisor.policy.bash.use import IN_DOUBT, Use
+from supervisor.policy.bash.use import IN_DOUBT, UNTRACKED, Use
 from supervisor.policy.bash.value import HOLE, Value, known
 
 _MODE: Final = re.compile(r"-[rwxXstugo,+=-]+")
@@ -208,3 +208,35 @@ def cmake(use: Use) -> None:
     tool = _CMAKE_TOOLS.get(texts[2]) if len(texts) > 2 else None  # noqa: PLR2004 - cmake -E TOOL
     if tool is not None:
         use.start([*(known(each) for each in tool.split()), *use.argv[3:]])
+
+
+def git_clean(use: Use) -> None:
+    """`git clean`, `git stash -u`: what isn't tracked goes, where the options say.
+
+    In the folder of the call it may lose work; above it, in home or in the system it is a removal.
+    """
+    apply(use)
+    if "dry" in use.tags or not use.tags & {"untracked", "recursive"}:
+        return
+    moved = _work_trees(use)
+    for text in join(use.cwd, moved[-1]).texts if moved else use.cwd.texts:
+        place, home, start = flat(text.text), use.look.home, use.look.start
+        above = f"{place.rstrip('/')}/"
+        aside = not f"{start}/".startswith(above) and not place.startswith(f"{start}/")
+        if f"{home}/".startswith(above) or aside:
+            use.implied = not moved
+            use.emit(Act.DELETE, UNTRACKED, known(place), recursive=True)
+            use.implied = False
+
+
+def _work_trees(use: Use) -> list[Value]:
+    """The folders that are named as git's working tree, the one that counts last."""
+    named = [text for name, text in use.invocation.environment if name == "GIT_WORK_TREE"]
+    for option, value in use.parsed.values:
+        if "placed" in option.tags:
+            named.append(value)
+        elif option.role is not None and option.role.kind == "setting":
+            name, _, text = value.texts[0].text.partition("=")
+            if name.lower() == "core.worktree" and text:
+                named.insert(0, known(text))
+    return named

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from supervisor.policy.bash.archives import letters, tar
-from supervisor.policy.bash.containers import docker_run, root, scp, ssh
+from supervisor.policy.bash.containers import bwrap, docker_run, root, scp, ssh
 from supervisor.policy.bash.dialogues import (
     crontab,
     dialogue,
@@ -22,6 +22,7 @@ from supervisor.policy.bash.particular import (
     cmake,
     escalate,
     fetched,
+    git_clean,
     kill,
     link,
     patch,
@@ -35,6 +36,7 @@ from supervisor.policy.bash.use import Use
 from supervisor.policy.bash.wrappers import env, fzf, listing, parallel, served, xargs
 
 READ_BY: Final[Mapping[str, Callable[[Use], None]]] = {
+    "bwrap": bwrap,
     "chmod": chmod,
     "cloud": cloud,
     "cmake": cmake,
@@ -49,6 +51,7 @@ READ_BY: Final[Mapping[str, Callable[[Use], None]]] = {
     "find": find,
     "fzf": fzf,
     "git-batch": git_batch,
+    "git-clean": git_clean,
     "git-config": git_config,
     "httpie": httpie,
     "interpreter": interpreter,

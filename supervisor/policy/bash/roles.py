@@ -93,8 +93,8 @@ def _either(use: Use, value: Value) -> None:
 def _renames(use: Use, value: Value) -> None:
     for each in value.texts:
         found = _SUBSTITUTION.match(each.text)
-        if found and found["put"].strip("/&."):
-            _fill(use, known(found["put"].rstrip("/&") or "."))
+        if found and (found["put"].strip("/&.") or found["put"].startswith("/")):
+            _fill(use, known(found["put"].rstrip("/&") or ("/" if found["put"] else ".")))
 
 
 def _fill(use: Use, value: Value) -> None:
@@ -252,6 +252,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "field-file": network.field_file,
     "form": network.form,
     "from": network.source,
+    "gone": network.gone,
     "host": network.host,
     "into": files.into,
     "items": _items,

@@ -118,6 +118,9 @@ def one_role(  # noqa: C901, PLR0912 - one case a role
     kind = kind.removesuffix("*")
     if kind in _FILES:
         _files(use, kind, given, rest, deep=deep)
+    elif kind == "cd":
+        use.emit(Act.LIST, "is made the working folder", _value(given))
+        use.cwd = join(use.cwd, _value(given))
     elif kind == "open":
         _open(use, given, rest, named)
     elif kind == "shell" and isinstance(given, list):

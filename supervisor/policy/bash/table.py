@@ -42,6 +42,7 @@ ROLES: Final[Mapping[str, str]] = {
     "package": "a package; with a version behind `@` it is fetched",
     "page": "an address, or a file here that is shown",
     "site": "the same, where the address needs no scheme",
+    "gone": "`host:path` on another machine, or a folder here, that is removed with all below it",
     "repository": "an address or folder of a repository",
     "data": "data that is sent; `@FILE` names a file",
     "template": "what `curl -w` prints: `@FILE` names a file, `%output{FILE}` writes one",

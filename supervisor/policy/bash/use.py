@@ -25,6 +25,9 @@ PUT: Final = "may be where something is put"
 """The reason of a WRITE of what a program keeps aside (a report, a cache): it counts for what is
 denied, and for nothing else."""
 
+UNTRACKED: Final = "loses what isn't tracked"
+"""The reason of a DELETE below a folder of which a repository's own files stay."""
+
 RUN: Final = "is run as a script"
 """The reason of a READ of a file that an interpreter runs."""
 
@@ -51,6 +54,8 @@ class Look(Protocol):
 
     table: CommandTable
     home: str
+    start: str
+    """The folder that the call begins in."""
 
     @property
     def kept(self) -> KeptScripts:

@@ -164,8 +164,9 @@ def parallel(use: Use) -> None:
     words = use.parsed.operands
     for value in option_values(use, "items"):
         play_as(use, "read", value)
-    for value in option_values(use, "report"):
-        play_as(use, "report", value)
+    for kind in ("report", "cd"):
+        for value in option_values(use, kind):
+            play_as(use, kind, value)
     texts = [each.texts[0].text for each in words]
     ends = [at for at, text in enumerate(texts) if text.startswith(":::")]
     command = words[: ends[0]] if ends else words
