@@ -27,10 +27,13 @@ class Judged:
     """The paths that a command's effects act upon."""
     doubt: str | None = field(init=False)
     """Why the call couldn't be looked at whole."""
+    denied: DenyList = field(init=False)
+    """The names that this call may not touch in any way."""
 
     def __post_init__(self) -> None:
         wants, paths = self.wants, self.facts.paths
         self.doubt = wants.doubt
+        self.denied = self.policy.may_not_be_named(self.call.level)
         if wants.analysis is None:
             self.paths, self.targets = paths, []
         else:
@@ -38,11 +41,6 @@ class Judged:
             self.targets, complete = targets(wants.analysis, self.call, wants.paths, paths)
             if not complete and self.doubt is None:
                 self.doubt = f"the command names more than {MOST_JUDGED} paths"
-
-    @property
-    def denied(self) -> DenyList:
-        """The names that this call may not touch in any way."""
-        return self.policy.may_not_be_named(self.call.level)
 
 
 def first_match(names: DenyList, spellings: tuple[str, ...]) -> DenyRule | None:

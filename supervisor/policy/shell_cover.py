@@ -42,10 +42,9 @@ def not_covered(
         unsure["the command is too long or too deep to look through"] = None
     implied = Implied(analysis, coverage, judged.call, judged.policy)
     vault = judged.call.as_seen_vault
-    for effect in analysis.effects:
-        if not _is_settled(effect, trusted=trusted):
-            where = unsure if effect.act is Act.UNKNOWN else missing
-            where.update(dict.fromkeys(_of_effect(effect, implied)))
+    for effect in _unsettled(analysis, trusted=trusted):
+        where = unsure if effect.act is Act.UNKNOWN else missing
+        where.update(dict.fromkeys(_of_effect(effect, implied)))
     missing.update(dict.fromkeys(_out_there(analysis, vault)))
     missing.update(dict.fromkeys(_records_lost(judged.targets)))
     for effect, what in implied.beyond():
@@ -86,7 +85,9 @@ def leads_outside(targets: Sequence[Target]) -> bool:
 def _out_there(analysis: Analysis, vault: str) -> Iterator[str]:
     """Programs that run what lies in their folder, and are started outside of the vault."""
     for effect in analysis.effects:
-        if effect.act is _EXECUTE and _starts_outside(effect, vault):
+        if effect.act is not _EXECUTE or effect.harmless or effect.elsewhere or effect.listed:
+            continue
+        if _starts_outside(effect, vault):
             yield f"`{_short(effect.program)}` would run in a folder outside the vault"
 
 
@@ -101,19 +102,20 @@ def _records_lost(targets: Sequence[Target]) -> Iterator[str]:
 
 
 def _starts_outside(effect: Effect, vault: str) -> bool:
-    if effect.harmless or effect.elsewhere or effect.listed or effect.cwd is None:
-        return False
-    return any(
+    return effect.cwd is not None and any(
         each.known and each.text != vault and not each.text.startswith(f"{vault}/")
         for each in effect.cwd.texts
     )
 
 
-def _is_settled(effect: Effect, *, trusted: bool) -> bool:
-    """Whether nothing is to be said of an effect here: paths are judged as targets."""
-    if effect.act is _EXECUTE:
-        return effect.harmless or trusted
-    return effect.act in PATH_ACTS and not effect.elsewhere
+def _unsettled(analysis: Analysis, *, trusted: bool) -> list[Effect]:
+    """The effects of which something is to be said here: paths are judged as targets."""
+    return [
+        effect
+        for effect in analysis.effects
+        if effect.elsewhere or effect.act not in PATH_ACTS
+        if effect.act is not _EXECUTE or not (trusted or effect.harmless)
+    ]
 
 
 def _of_effect(effect: Effect, implied: Implied) -> Iterator[str]:

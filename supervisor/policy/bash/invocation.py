@@ -50,6 +50,12 @@ class Stdin:
     path: Value | None = None
 
 
+class Fixed(tuple[Value, ...]):
+    """Words in which nothing was expanded: each is one text that is known, and no pattern."""
+
+    __slots__ = ()
+
+
 @record
 class Invocation:
     """One simple command.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from supervisor.policy.bash.effect import Effect
-from supervisor.policy.bash.invocation import Invocation, Part, Stdin
+from supervisor.policy.bash.invocation import Fixed, Invocation, Part, Stdin
 from supervisor.policy.bash.value import HOLE, Value
 
 MOST: Final = 1_024
@@ -90,14 +90,10 @@ def key_of(invocation: Invocation, folder: str, home: str, *, wrote: bool) -> Ke
     """
     if invocation.environment or invocation.substitutions or invocation.streams:
         return None
-    words = []
-    for word in invocation.argv:
-        if word.from_data or len(word.texts) != 1 or type(word) is not Value:
-            return None
-        text = word.texts[0]
-        if text.pattern is not None or text.many:
-            return None
-        words.append(text.text)
+    argv = invocation.argv
+    if type(argv) is not Fixed and not _are_certain(argv):
+        return None
+    words = tuple([word.texts[0].text for word in argv])
     said = "".join(words)
     if len(said) > LONGEST or HOLE in said:
         return None
@@ -107,7 +103,18 @@ def key_of(invocation: Invocation, folder: str, home: str, *, wrote: bool) -> Ke
         given = _given(stdin)
         if given is None:
             return None
-    return Key(tuple(words), folder, home, invocation.builtin, given, invocation.feeds, wrote)
+    return Key(words, folder, home, invocation.builtin, given, invocation.feeds, wrote)
+
+
+def _are_certain(argv: Sequence[Value]) -> bool:
+    """Whether each word is one text, no pattern and of no data, whatever is in it."""
+    for word in argv:
+        if word.from_data or len(word.texts) != 1 or type(word) is not Value:
+            return False
+        text = word.texts[0]
+        if text.pattern is not None or text.many:
+            return False
+    return True
 
 
 def _given(stdin: Stdin) -> tuple[object, ...] | None:

@@ -133,8 +133,8 @@ def _option(command: Command, argv: Sequence[Value], at: int, parsed: Parsed, st
     text = word.texts[0].text
     if HOLE in text:
         parsed.loose = parsed.loose or text.find(HOLE) <= 1
-    name, equals = _parted(command, text)
     option = command.options.get(text)
+    name, equals = _parted(command, text) if option is None else ("", "")
     if option is None and (text[:2] == "--" or style == "single"):
         option = command.options.get(name)
         if option is None and text[:2] == "--":

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from supervisor.policy.bash.invocation import Direction, Invocation, Part, Redirect, Stdin
+from supervisor.policy.bash.invocation import Direction, Fixed, Invocation, Part, Redirect, Stdin
 from supervisor.policy.bash.prints.made import makes
 from supervisor.policy.bash.shell.algebra import alone, telling
 from supervisor.policy.bash.shell.assignments import assigned, declared
@@ -354,7 +354,7 @@ def _sets_variable(word: Word | Assignment) -> bool:
 
 def _fixed(node: Simple) -> Row:
     """The words of a command of which nothing is expanded."""
-    return tuple([word.value for word in node.words])  # type: ignore[misc]
+    return Fixed([word.value for word in node.words])  # type: ignore[misc]
 
 
 def _whole(word: Word) -> bool:

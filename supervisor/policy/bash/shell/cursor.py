@@ -53,7 +53,7 @@ class Cursor:
         match = _BLANKS.match(self.text, self.at)
         if match is not None:
             self.at = match.end()
-        return self.peek()
+        return self.text[self.at] if self.at < self.size else ""
 
     def note(self, problem: Broken) -> None:
         """Keep what is wrong."""

@@ -193,7 +193,8 @@ class Grammar(Compounds):
     def _and_or(self) -> AndOr:
         links = [("", self.pipeline())]
         while True:
-            match = _AND_OR.match(self.text, self.at) if self.peek() in ("&", "|") else None
+            here = self.text[self.at] if self.at < self.size else ""
+            match = _AND_OR.match(self.text, self.at) if here in ("&", "|") else None
             if match is None:
                 return AndOr(links)
             self.at = match.end()
