@@ -59,6 +59,7 @@ from supervisor.runtimes.container.engine_paths import (
     find_engine_paths,
     try_engine_paths,
 )
+from supervisor.runtimes.container.limits import limits_of
 from supervisor.runtimes.container.runtime import ContainerRuntime, Waiting
 from supervisor.runtimes.container.sandbox import Sandbox, Sandboxes, SandboxMaker
 from supervisor.runtimes.container.spec import Limits
@@ -490,15 +491,7 @@ def _runtimes(
 
 
 def _limits(settings: Settings) -> Limits:
-    limits = Limits(
-        memory_bytes=settings.sandbox_memory_mb * _MIB,
-        pids=settings.sandbox_pids,
-        cpus=settings.sandbox_cpus,
-        tmp_bytes=settings.sandbox_tmp_mb * _MIB,
-        home_bytes=settings.sandbox_home_mb * _MIB,
-        file_bytes=settings.sandbox_file_mb * _MIB,
-    )
-    return limits.fitting(os.cpu_count() or 1)
+    return limits_of(settings).fitting(os.cpu_count() or 1)
 
 
 @dataclass(frozen=True, slots=True)

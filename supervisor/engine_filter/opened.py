@@ -13,10 +13,9 @@ from supervisor.engine_filter.relay import listening
 from supervisor.errors import ConfigurationError
 from supervisor.runtimes.container.engine import Engine
 from supervisor.runtimes.container.engine_paths import find_engine_paths
-from supervisor.runtimes.container.spec import Limits
+from supervisor.runtimes.container.limits import limits_of
 from supervisor.settings import Settings
 
-_MIB: Final = 1 << 20
 _STORE: Final = ("vault-view", "views")
 
 
@@ -43,14 +42,7 @@ async def open_filter(
         views=paths(views),
         runtime=paths(runtime),
         engine_root=paths.root,
-        most=Limits(
-            memory_bytes=settings.sandbox_memory_mb * _MIB,
-            pids=settings.sandbox_pids,
-            cpus=settings.sandbox_cpus,
-            tmp_bytes=settings.sandbox_tmp_mb * _MIB,
-            home_bytes=settings.sandbox_home_mb * _MIB,
-            file_bytes=settings.sandbox_file_mb * _MIB,
-        ),
+        most=limits_of(settings),
     )
     side = EngineSide(str(engine))
     guard = Guard(side, grounds, settings.runner_image, there, settings.sandbox_count)

@@ -1,6 +1,5 @@
 """A default model that the policy refuses is found at the start, not at each message."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -9,9 +8,8 @@ from supervisor.errors import ConfigurationError
 from supervisor.gate.policy_files import PolicySource
 from supervisor.readiness import require_allowed_model
 from supervisor.settings import Settings
-from tests.worlds.forked import STDOUT, trustfloor
+from tests.worlds.forked import STDOUT, end_of, trustfloor
 from tests.worlds.server import environment
-from tests.worlds.waiting import A_WHILE
 
 SHIPPED = Path(__file__).parents[2] / "policies"
 
@@ -25,15 +23,8 @@ async def run(folder: Path, command: str, model: str) -> tuple[int, str]:
         env=environment(folder, {**key, "TRUSTFLOOR_MODEL": model, "TRUSTFLOOR_PORT": "0"}),
         stderr=STDOUT,
     )
-    try:
-        async with asyncio.timeout(A_WHILE):
-            said, _ = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    assert process.returncode is not None
-    return process.returncode, said.decode()
+    status, said, _ = await end_of(process)
+    return status, said
 
 
 @pytest.mark.parametrize("command", ["serve", "doctor"])

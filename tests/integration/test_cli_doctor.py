@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from supervisor.cli.doctor import check_api, check_data_dir, check_import
-from tests.worlds.forked import STDOUT, trustfloor
+from tests.worlds.forked import STDOUT, end_of, trustfloor
 from tests.worlds.server import environment, supervisor_process
-from tests.worlds.waiting import A_WHILE
 
 
 async def doctor(folder: Path, *arguments: str, **settings: str) -> tuple[int, str]:
@@ -20,15 +19,8 @@ async def doctor(folder: Path, *arguments: str, **settings: str) -> tuple[int, s
         env=environment(folder, {"TRUSTFLOOR_ENGINE_SOCKET": str(folder / "none"), **settings}),
         stderr=STDOUT,
     )
-    try:
-        async with asyncio.timeout(A_WHILE):
-            said, _ = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    assert process.returncode is not None
-    return process.returncode, said.decode()
+    status, said, _ = await end_of(process)
+    return status, said
 
 
 async def test_an_engine_that_is_missing_is_a_problem_with_a_remedy(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """`trustfloor policy` as a process: what it says, and how it ends."""
 
-import asyncio
 import json
 import shutil
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.worlds.decisions import UNTRUSTED, Log
-from tests.worlds.forked import PIPE, trustfloor
+from tests.worlds.forked import PIPE, end_of, trustfloor
 from tests.worlds.policy_world import SHIPPED, make_vault, shipped_policy
 from tests.worlds.server import environment
 
@@ -27,15 +26,7 @@ async def policy(folder: Path, *arguments: str, **settings: str) -> Said:
     process = await trustfloor(
         *("policy", *arguments), env=environment(folder, settings), stderr=PIPE
     )
-    try:
-        async with asyncio.timeout(120):
-            out, err = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    assert process.returncode is not None
-    return Said(process.returncode, out.decode(), err.decode())
+    return Said(*await end_of(process))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.worlds.forked import PIPE, STDOUT, trustfloor
+from tests.worlds.forked import PIPE, STDOUT, end_of, trustfloor
 from tests.worlds.server import Running, environment, supervisor_process
 from tests.worlds.waiting import A_WHILE
 
@@ -39,16 +39,9 @@ async def refused(folder: Path, *arguments: str, **settings: str) -> tuple[int, 
     """Run `trustfloor serve` with what must not start; its status and what it says."""
     (folder / "vault").mkdir(exist_ok=True)
     process = await trustfloor("serve", *arguments, env=environment(folder, settings), stderr=PIPE)
-    try:
-        async with asyncio.timeout(A_WHILE):
-            out, err = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    assert out == b""
-    assert process.returncode is not None
-    return process.returncode, err.decode()
+    status, out, err = await end_of(process)
+    assert out == ""
+    return status, err
 
 
 async def test_without_a_key_it_says_so_and_offers_the_scripted_model(tmp_path: Path) -> None:
@@ -109,10 +102,10 @@ async def test_a_setting_that_there_is_not_is_refused_with_the_nearest(
     process = await trustfloor(
         command, env=environment(tmp_path, {"TRUSTFLOOR_FLOR": "sandboxed"}), stderr=STDOUT
     )
-    out, _ = await asyncio.wait_for(process.communicate(), A_WHILE)
-    assert process.returncode == 2
-    assert b"there is no setting TRUSTFLOOR_FLOR\n" in out
-    assert b"did you mean TRUSTFLOOR_FLOOR?" in out
+    status, out, _ = await end_of(process)
+    assert status == 2
+    assert "there is no setting TRUSTFLOOR_FLOR\n" in out
+    assert "did you mean TRUSTFLOOR_FLOOR?" in out
 
 
 async def test_the_version_is_told_and_nothing_else() -> None:

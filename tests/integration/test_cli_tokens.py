@@ -1,6 +1,5 @@
 """`trustfloor tokens` and `trustfloor login`, against a supervisor that speaks TLS."""
 
-import asyncio
 import json
 import ssl
 import subprocess
@@ -10,9 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.worlds.forked import PIPE, trustfloor
+from tests.worlds.forked import PIPE, end_of, trustfloor
 from tests.worlds.server import Running, environment, supervisor_process
-from tests.worlds.waiting import A_WHILE
 
 SCENARIO = """\
 version: 1
@@ -48,10 +46,7 @@ async def command(running: Running, *words: str, ca: bool = True) -> tuple[int, 
     if ca:
         named["TRUSTFLOOR_CA_FILE"] = str(folder / "box.pem")
     process = await trustfloor(*words, env=environment(folder, named), stderr=PIPE)
-    async with asyncio.timeout(A_WHILE):
-        out, err = await process.communicate()
-    assert process.returncode is not None
-    return process.returncode, out.decode(), err.decode()
+    return await end_of(process)
 
 
 async def test_a_token_and_a_login_from_the_command_to_their_end(running: Running) -> None:

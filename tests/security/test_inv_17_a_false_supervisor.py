@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from supervisor.variables import api_socket
-from tests.worlds.forked import STDOUT, trustfloor
+from tests.worlds.forked import STDOUT, end_of, trustfloor
 from tests.worlds.server import Running, environment, supervisor_process
 from trustfloor.aio.connection import AsyncConnection
 from trustfloor.errors import Unreachable
@@ -81,10 +81,8 @@ def data(tmp_path: Path) -> Path:
 async def command(folder: Path, *words: str, **settings: str) -> tuple[int, str]:
     """The command's exit status and all it says."""
     process = await trustfloor(*words, env=environment(folder, settings), stderr=STDOUT)
-    async with asyncio.timeout(60):
-        said, _ = await process.communicate()
-    assert process.returncode is not None
-    return process.returncode, said.decode()
+    status, said, _ = await end_of(process)
+    return status, said
 
 
 async def test_who_listens_on_the_port_of_a_supervisor_that_is_down_never_sees_the_token(

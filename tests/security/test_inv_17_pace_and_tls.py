@@ -13,7 +13,7 @@ import pytest
 from supervisor.api.pace import Pace
 from supervisor.api.problems import Problem
 from tests.worlds.api import TOKEN, api_world
-from tests.worlds.forked import PIPE, trustfloor
+from tests.worlds.forked import PIPE, end_of, trustfloor
 from tests.worlds.server import environment, supervisor_process
 from tests.worlds.waiting import A_WHILE
 
@@ -147,8 +147,8 @@ async def test_with_a_certificate_https_is_spoken_and_nothing_else(
                 "TRUSTFLOOR_CA_FILE": str(cert),
             },
         )
-        out, _ = await ran.communicate()
-        assert b"no tokens" in out
+        _, out, _ = await end_of(ran)
+        assert "no tokens" in out
 
 
 @pytest.mark.parametrize(
@@ -177,10 +177,9 @@ async def test_what_can_not_be_spoken_safely_is_refused_at_the_start(
         ),
         stderr=PIPE,
     )
-    async with asyncio.timeout(A_WHILE):
-        _, said = await ran.communicate()
-    assert ran.returncode == 2
-    assert told in said.decode()
+    status, _, said = await end_of(ran)
+    assert status == 2
+    assert told in said
     assert not (tmp_path / "data").exists()
 
 

@@ -103,6 +103,19 @@ class Forked:
             self.send_signal(signal.SIGKILL)
 
 
+async def end_of(process: Forked) -> tuple[int, str, str]:
+    """Wait for the end of a process that must end by itself; its status, and all that it said."""
+    try:
+        async with asyncio.timeout(A_WHILE):
+            out, err = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert process.returncode is not None
+    return process.returncode, out.decode(), err.decode()
+
+
 async def _nothing() -> bytes:
     return b""
 

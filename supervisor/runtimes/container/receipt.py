@@ -4,7 +4,6 @@ What the probe says is hostile input like all that comes out of a container: it 
 fail, never more. Whatever is missing, of another type, or not on the list counts as a shortfall.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
@@ -12,6 +11,7 @@ from supervisor.runtimes.container import spec as cage
 from supervisor.runtimes.container.spec import ContainerSpec, ReadOnlyMount, Tmpfs
 from supervisor.runtimes.container.verify import shortfalls as engine_shortfalls
 from supervisor.runtimes.contract import Receipt
+from supervisor.runtimes.receipt_line import receipt_in
 
 MAX_LINE_BYTES: Final = 1 << 16
 
@@ -79,15 +79,7 @@ _READ_ONLY_FILES: Final = frozenset({"/etc/resolv.conf", "/etc/hostname", "/etc/
 
 def parse(line: bytes) -> Mapping[str, Any] | None:
     """The receipt in a sandbox's first line; None: it is none."""
-    if len(line) > MAX_LINE_BYTES:
-        return None
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(found, dict) or found.get("trustfloor") != "receipt":
-        return None
-    return found
+    return receipt_in(line, MAX_LINE_BYTES)
 
 
 def judge(

@@ -4,12 +4,12 @@ Its first program is ours, and nobody ran in the cage before it; still, whatever
 another form counts as a shortfall, and each one keeps the message from being handed over.
 """
 
-import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from supervisor.runtimes.local.bubblewrap import CageSpec
+from supervisor.runtimes.receipt_line import receipt_in
 
 MAX_LINE_BYTES: Final = 1 << 20
 
@@ -57,13 +57,7 @@ class Demands:
 
 def parse(line: bytes) -> Mapping[str, Any] | None:
     """The receipt in a cage's first line; None: it is none."""
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(found, dict) or found.get("trustfloor") != "receipt":
-        return None
-    return found
+    return receipt_in(line, MAX_LINE_BYTES)
 
 
 def shortfalls(measured: Mapping[str, Any], demands: Demands) -> tuple[str, ...]:
