@@ -16,8 +16,7 @@ import pytest_asyncio
 from supervisor.sessions import records, turn
 from supervisor.sessions.afresh import NOT_TAKEN_UP
 from supervisor.trust.levels import TrustLevel
-from tests.integration.test_field_torn_transcripts import transcript_of
-from tests.worlds.house import House, Turn, prompt, step
+from tests.worlds.house import House, Turn, prompt, step, transcript_of
 from tests.worlds.noting_model import Noted, a_noted_house, a_noting_model
 
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]

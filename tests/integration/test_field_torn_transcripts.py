@@ -1,25 +1,13 @@
 """A transcript that a crash cut off: read, said so, gone on with, and never rewritten (S16)."""
 
-from pathlib import Path
-
 import pytest
 
-from supervisor.ids import SessionId
-from supervisor.sessions.transcripts import stored_pointer
 from supervisor.trust.levels import TrustLevel
-from tests.worlds.house import House, a_house, prompt, step
+from tests.worlds.house import a_house, prompt, step, transcript_of
 
 pytestmark = pytest.mark.engine
 
 TORN = b'{"type":"assistant","uuid":"0b6f","message":{"role":"assistant","content":[{"type":"te'
-
-
-async def transcript_of(house: House, session_id: SessionId, level: TrustLevel) -> Path:
-    row = await house.parts.sessions.get_session(session_id)
-    pointer = stored_pointer(row.transcript_path, row.id)
-    assert pointer is not None
-    side = "sandboxed/" if level is TrustLevel.SANDBOXED else ""
-    return house.vault / pointer.parent / f"{side}{pointer.name}"
 
 
 @pytest.mark.parametrize("level", [TrustLevel.VAULT, TrustLevel.SANDBOXED])

@@ -15,8 +15,8 @@ import pytest
 from supervisor.errors import AgentProcessFailed, TurnFailed
 from supervisor.runtimes.local.process import KEEPER, local_process
 from supervisor.trust.levels import TrustLevel
-from tests.integration.test_leftover_processes import is_alive
 from tests.worlds.house import a_house, bash, is_a, prompt, step
+from tests.worlds.leftovers import is_alive
 from tests.worlds.waiting import A_WHILE, until
 
 FORGOTTEN = """

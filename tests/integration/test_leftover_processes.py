@@ -14,6 +14,7 @@ import pytest
 from supervisor.ids import new_instance_id, new_turn_id
 from supervisor.runtimes.local import leftovers
 from supervisor.runtimes.local.leftovers import MARK_INSTANCE, end_leftovers, marks
+from tests.worlds.leftovers import is_alive
 
 SLEEPER = "import time, sys; print('ready', flush=True); time.sleep(600)"
 PARENT = (
@@ -45,13 +46,6 @@ def process(
         started.wait()
         assert started.stdout is not None
         started.stdout.close()
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except FileNotFoundError:
-        return False
 
 
 def test_a_process_of_a_dead_turn_is_ended() -> None:

@@ -15,21 +15,21 @@ import pytest
 
 from supervisor.runtimes.container.spec import LABEL_INSTANCE, LABEL_SESSION, LABEL_TURN
 from supervisor.trust.levels import TrustLevel
-from tests.security.test_inv_03_waiting_sandboxes import (
-    HELLO,
-    NAMED,
-    WEAKENED,
-    the_waiting_one,
-    waited,
-)
-from tests.security.test_inv_03_what_waits_gives_way import a_house_behind_the_filter
 from tests.worlds.audit import entries_in
 from tests.worlds.engine_image import docker
 from tests.worlds.house import House, a_house, bash, calls, is_a, noted_requests, prompt, step
-from tests.worlds.leftovers import left_of, nothing_left_of
 from tests.worlds.mcp_servers import plain
 from tests.worlds.process_house import a_process_house
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.ready_sandboxes import (
+    HELLO,
+    NAMED,
+    WEAKENED,
+    a_house_behind_the_filter,
+    it_went,
+    somebodys_program,
+    the_waiting_one,
+    waited,
+)
 
 pytestmark = pytest.mark.engine
 
@@ -169,15 +169,8 @@ async def test_one_that_is_not_what_it_was_is_not_used(
 
 async def test_one_with_somebody_elses_program_in_it_is_not_used(house: House) -> None:
     container = await the_waiting_one(house)
-    inside = await asyncio.create_subprocess_exec("docker", "exec", container, "sleep", "600")
-    try:
-        async with asyncio.timeout(A_WHILE):
-            while b"sleep" not in (await asyncio.to_thread(docker, "top", container)).stdout:
-                await asyncio.sleep(0.05)
+    async with somebodys_program(container):
         assert not waited(await house.send(HELLO))
-    finally:
-        async with asyncio.timeout(A_WHILE):
-            await inside.wait()  # ended with its container
 
 
 @pytest.mark.parametrize(
@@ -187,9 +180,7 @@ async def test_one_that_is_ended_from_outside_goes_at_once_and_the_log_says_why(
     house: House, act: tuple[str, ...], why: str
 ) -> None:
     docker(*act, await the_waiting_one(house))
-    await nothing_left_of(house.root / "data", house.root / "run")
-    told = entries_in(house.root / "data", "waiting", None)
-    assert why in told[-1]["why"]
+    await it_went(house, why)
 
 
 async def test_the_audit_log_says_which_turn_took_it_and_that_it_went(house: House) -> None:
@@ -221,14 +212,14 @@ async def test_a_turn_in_one_leaves_nothing_but_the_next_when_it_is_aborted(hous
     await turn.go_on()
     assert turn.end["type"] == "aborted"
     assert await the_waiting_one(house) != container
-    left = await left_of(house.root / "data", house.root / "run")
+    left = await house.left()
     assert len(left.containers) == len(left.folders) == len(left.views) == 1
 
 
 async def test_what_nobody_comes_for_is_removed_in_time() -> None:
     async with a_house(spare_sandboxes=1, waiting_seconds=1.0) as house:
         await the_waiting_one(house)
-        await nothing_left_of(house.root / "data", house.root / "run")
+        await house.nothing_left()
 
 
 async def test_a_supervisor_that_stops_lets_it_go_and_one_after_a_kill_removes_it() -> None:
@@ -236,7 +227,7 @@ async def test_a_supervisor_that_stops_lets_it_go_and_one_after_a_kill_removes_i
         await house.start(spare_sandboxes="1")
         await house.a_container()
         assert await house.end(signal.SIGTERM) == 0
-        left = await left_of(house.data, house.run)
+        left = await house.left()
         assert (left.containers, left.folders, left.views) == ((), (), ())
         await house.start(spare_sandboxes="1")
         await house.a_container()

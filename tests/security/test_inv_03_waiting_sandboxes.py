@@ -14,16 +14,20 @@ import pytest
 
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.engine_image import docker
-from tests.worlds.house import House, Turn, a_house, bash, is_a, noted_requests, prompt, step
+from tests.worlds.house import House, a_house, bash, is_a, noted_requests, prompt, step
 from tests.worlds.policy_world import SHIPPED
 from tests.worlds.process_house import a_process_house
-from tests.worlds.waiting import A_WHILE, patient_rooms, until
+from tests.worlds.ready_sandboxes import (
+    HELLO,
+    NAMED,
+    WEAKENED,
+    somebodys_program,
+    the_waiting_one,
+    waited,
+)
+from tests.worlds.waiting import patient_rooms, until
 
 pytestmark = pytest.mark.engine
-
-HELLO = prompt(step("Hello."))
-NAMED = "n=$(ls -A /vault | awk '/nv/'); "
-"""Finds the denied file's name as it runs: no reading of the command can tell it."""
 
 
 @pytest.fixture(autouse=True)
@@ -36,23 +40,6 @@ def patience() -> Iterator[None]:
 async def house_fixture() -> AsyncIterator[House]:
     async with a_house(waiting_sandboxes=2) as house:
         yield house
-
-
-def waited(turn: Turn) -> bool:
-    """Whether the turn ran in a sandbox that was made before its message came."""
-    assert turn.end["type"] == "done", turn.end
-    (isolation,) = turn.of("isolation")
-    assert isolation["accepted"]
-    return "waitedSeconds" in isolation["receipt"]
-
-
-async def the_waiting_one(house: House) -> str:
-    """The one container that waits, once it is ready for a message."""
-    async with asyncio.timeout(A_WHILE):
-        while not (found := [each for each in await house.parts.containers() if each.waiting]):
-            await asyncio.sleep(0.02)
-    (one,) = found
-    return one.id
 
 
 async def test_the_next_message_runs_in_the_one_that_waited_and_the_conversation_goes_on(
@@ -193,14 +180,6 @@ async def test_a_conversation_that_was_changed_meanwhile_gets_a_sandbox_of_its_o
     assert not waited(turn)
 
 
-WEAKENED = {
-    "its limits were raised": ("update", "--pids-limit", "2000"),
-    "it was stopped": ("kill",),
-    "it was halted": ("pause",),
-    "it is gone": ("rm", "--force"),
-}
-
-
 @pytest.mark.parametrize("change", WEAKENED.values(), ids=WEAKENED)
 async def test_one_that_is_not_what_it_was_is_not_used(
     house: House, change: tuple[str, ...]
@@ -216,16 +195,9 @@ async def test_one_that_is_not_what_it_was_is_not_used(
 async def test_one_with_somebody_elses_program_in_it_is_not_used(house: House) -> None:
     turn = await house.send(HELLO)
     container = await the_waiting_one(house)
-    inside = await asyncio.create_subprocess_exec("docker", "exec", container, "sleep", "600")
-    try:
-        async with asyncio.timeout(A_WHILE):
-            while b"sleep" not in (await asyncio.to_thread(docker, "top", container)).stdout:
-                await asyncio.sleep(0.05)
+    async with somebodys_program(container):
         turn = await house.send(HELLO, session_id=turn.session_id)
         assert not waited(turn)
-    finally:
-        async with asyncio.timeout(A_WHILE):
-            await inside.wait()  # ended with its container
 
 
 async def test_nothing_waits_unless_it_is_asked_for() -> None:

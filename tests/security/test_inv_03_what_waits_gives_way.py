@@ -6,24 +6,26 @@ is found broken when it is wanted, the turn gets one of its own.
 
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from supervisor.engine_filter.opened import open_filter
 from supervisor.runtimes.container.runtime import Waiting
 from supervisor.runtimes.waiting import Held, WaitingRoom
-from supervisor.settings import Settings
 from supervisor.trust.levels import TrustLevel
-from supervisor.variables import ENGINE_SOCKET
-from tests.security.test_inv_03_waiting_sandboxes import HELLO, the_waiting_one, waited
 from tests.worlds.audit import entries_in
 from tests.worlds.engine_image import docker
-from tests.worlds.house import House, a_house, prompt, step
+from tests.worlds.house import a_house, prompt, step
 from tests.worlds.process_house import a_process_house
+from tests.worlds.ready_sandboxes import (
+    HELLO,
+    a_house_behind_the_filter,
+    it_went,
+    the_waiting_one,
+    waited,
+)
 from tests.worlds.waiting import patient_rooms
 
 pytestmark = pytest.mark.engine
@@ -33,30 +35,6 @@ pytestmark = pytest.mark.engine
 def patience() -> Iterator[None]:
     with patient_rooms():
         yield
-
-
-@asynccontextmanager
-async def a_house_behind_the_filter(count: int, **ready: Any) -> AsyncIterator[House]:
-    """A house with so many sandboxes made `ready`, two by default, of `count` that may be there."""
-    root = Path(tempfile.mkdtemp(prefix="tf-", dir="/tmp")).resolve()
-    try:
-        for each in ("data/vault-view/views", "run", "vault"):
-            (root / each).mkdir(parents=True)
-        (root / "vault" / "notes").mkdir()
-        settings = Settings(
-            data_dir=root / "data",
-            runtime_dir=root / "run",
-            vault=root / "vault",
-            sandbox_count=count,
-        )
-        socket = root / "filter.sock"
-        async with (
-            open_filter(settings, listen=socket, engine=Path(ENGINE_SOCKET), mode=0o600),
-            a_house(root, engine_socket=socket, **(ready or {"waiting_sandboxes": 2})) as house,
-        ):
-            yield house
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
 
 
 async def test_where_no_more_may_be_there_what_waits_makes_room_for_a_turn() -> None:
@@ -119,9 +97,7 @@ async def test_one_that_is_ended_from_outside_keeps_no_place_until_a_message_com
     async with a_house(waiting_sandboxes=1) as house:
         turn = await house.send(HELLO)
         docker(*act, await the_waiting_one(house))
-        await house.nothing_left()
-        told = entries_in(house.root / "data", "waiting", turn.session_id)
-        assert why in told[-1]["why"]
+        await it_went(house, why, turn.session_id)
 
 
 async def test_what_waits_is_told_apart_from_what_is_in_use() -> None:

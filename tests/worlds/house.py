@@ -25,6 +25,7 @@ from supervisor.gateway.admission import Admitted
 from supervisor.gateway.proxy import Proxy
 from supervisor.ids import SessionId
 from supervisor.sessions.records import MessageRequest, TurnStarted
+from supervisor.sessions.transcripts import stored_pointer
 from supervisor.settings import Settings
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.leftovers import Left, left_of, nothing_left_of
@@ -193,3 +194,12 @@ async def a_house(
     finally:
         if root is None:
             shutil.rmtree(own, ignore_errors=True)
+
+
+async def transcript_of(house: House, session_id: SessionId, level: TrustLevel) -> Path:
+    """Where the session's transcript of this level's side lies."""
+    row = await house.parts.sessions.get_session(session_id)
+    pointer = stored_pointer(row.transcript_path, row.id)
+    assert pointer is not None
+    side = "sandboxed/" if level is TrustLevel.SANDBOXED else ""
+    return house.vault / pointer.parent / f"{side}{pointer.name}"

@@ -62,3 +62,11 @@ def processes_with(assignment: str) -> Iterator[int]:
             given = (entry / "environ").read_bytes().split(b"\0")
             if state not in "ZX" and assignment.encode() in given:
                 yield int(entry.name)
+
+
+def is_alive(pid: int) -> bool:
+    """Whether there is such a process that hasn't ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False

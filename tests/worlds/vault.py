@@ -1,6 +1,7 @@
 """A small realistic vault: notes and projects, with a canary in each file that must not be seen."""
 
 import os
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -102,3 +103,9 @@ def _write(path: Path, text: str) -> None:
 def vault_fixture(tmp_path: Path) -> Vault:
     """A sample vault in a folder of the test's own."""
     return make_vault(tmp_path / "vault")
+
+
+def age(path: Path) -> None:
+    """Wait until the file's change is no longer young, as the copy judges it."""
+    while time.time_ns() - path.stat().st_ctime_ns < 60_000_000:
+        time.sleep(0.005)

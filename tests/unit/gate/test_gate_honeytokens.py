@@ -14,7 +14,7 @@ from supervisor.events.redact import Redactor
 from supervisor.gate.audit_entries import decision_entry
 from supervisor.policy.call import Allow, Deny
 from supervisor.runtimes.honeytokens import Honeytokens, Trip
-from tests.unit.gate.test_gate import World
+from tests.worlds.gate import World
 
 LARGE = "x" * 100_000
 """More than is judged in the event loop's own thread."""

@@ -1,7 +1,6 @@
 """What changes between the scan and the copy: each step is taken by hand, so the order is sure."""
 
 import os
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 from supervisor.runtimes.container.view_fill import Filling
 from supervisor.runtimes.container.view_scan import Scan, Scanner
 from supervisor.runtimes.container.view_store import ObjectStore
-from tests.worlds.vault import CANARY, Vault, canary_for, sample_deny_list, vault_fixture  # noqa: F401
+from tests.worlds.vault import CANARY, Vault, age, canary_for, sample_deny_list, vault_fixture  # noqa: F401
 
 SECRET = canary_for("race")
 Act = Callable[[Path], object]
@@ -197,12 +196,6 @@ def test_a_note_replaced_while_it_is_copied_is_copied_again(stage: Stage) -> Non
 
     assert stage.shown() == "box/note.md=a better note;"
     assert filling.files == 1
-
-
-def age(path: Path) -> None:
-    """Wait until the file's change is no longer young, as the copy judges it."""
-    while time.time_ns() - path.stat().st_ctime_ns < 60_000_000:
-        time.sleep(0.005)
 
 
 def test_a_log_that_grows_while_it_is_copied_is_shown_but_its_copy_is_not_kept(

@@ -12,8 +12,7 @@ import pytest
 from supervisor.errors import VaultUnavailable
 from supervisor.policy.deny_list import DenyList, DenyRule
 from supervisor.runtimes.container.vault_view import VaultViews
-from tests.unit.runtimes.test_vault_view_races import age
-from tests.worlds.vault import Vault, make_vault, sample_deny_list, vault_fixture  # noqa: F401
+from tests.worlds.vault import Vault, age, make_vault, sample_deny_list, vault_fixture  # noqa: F401
 
 DENY = sample_deny_list()
 NO_HOME = None

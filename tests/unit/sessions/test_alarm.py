@@ -11,8 +11,8 @@ from supervisor.runtimes.contract import RunResult
 from supervisor.runtimes.honeytokens import Honeytokens, Trip
 from supervisor.sessions.alarm import Alarm
 from supervisor.sessions.turn import Heard, Stage, Stop, perform
-from tests.unit.sessions.test_plan import planned
-from tests.unit.sessions.test_turn import NoGate, ScriptedRun, ScriptedRuntime, for_ever
+from tests.worlds.plans import planned
+from tests.worlds.scripted_runtime import NoGate, ScriptedRun, ScriptedRuntime, for_ever
 from tests.worlds.waiting import A_WHILE
 
 TRIP = Trip(".env", "a request to the model")

@@ -14,7 +14,7 @@ from supervisor.events.schema import (
 from supervisor.runtimes.contract import RunResult
 from supervisor.sessions.ending import cut_off, failed, last_words
 from supervisor.sessions.turn import Ending, Heard, Stopped
-from tests.unit.sessions.test_plan import planned
+from tests.worlds.plans import planned
 
 DENIED = PermissionDeniedEvent(tool_use_id="toolu_1", tool_name="Read", rule="env", reason="no")
 
