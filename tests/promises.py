@@ -25,6 +25,8 @@ INVARIANTS: Final = (
             "security/test_inv_01_floor_core.py",
             "security/test_inv_01_floor.py",
             "security/test_inv_01_foreign_database.py",
+            "security/test_inv_01_planted_logs.py",
+            "security/test_inv_01_planted_links.py",
             "unit/sessions/test_plan.py::test_no_message_runs_below_any_floor",
         ),
     ),
@@ -176,6 +178,8 @@ INVARIANTS: Final = (
         (
             "security/test_inv_17_who_may_call.py",
             "security/test_inv_17_tokens_and_logins.py",
+            "security/test_inv_17_what_has_ended.py",
+            "security/test_inv_17_logins.py",
             "security/test_inv_17_console_surface.py",
             "security/test_inv_17_pace_and_tls.py",
             "security/test_inv_17_a_false_supervisor.py",

@@ -10,8 +10,9 @@ import orjson
 import pytest
 
 from supervisor.api.sse import HEARTBEAT_SECONDS
-from tests.worlds.api import TOKEN, ApiWorld, api_world, done, text
+from tests.worlds.api import TOKEN, ApiWorld, api_world
 from tests.worlds.nginx import nginx
+from tests.worlds.played_turns import done, text
 from tests.worlds.strict_sse import Message, StrictParser
 from tests.worlds.waiting import A_WHILE
 

@@ -16,7 +16,8 @@ import httpx
 import pytest
 
 from supervisor.cli.json_out import write_json
-from tests.worlds.api import ApiWorld, api_world, done
+from tests.worlds.api import ApiWorld, api_world
+from tests.worlds.played_turns import done
 
 JSON: Final = {"Content-Type": "application/json"}
 HALF: Final = "\ud800"

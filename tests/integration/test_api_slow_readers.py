@@ -14,7 +14,8 @@ from supervisor.api.sse import PIECE_BYTES
 from supervisor.events.hub import TAIL_BYTES
 from supervisor.events.log import BATCH_BYTES
 from supervisor.ids import SessionId, TurnId
-from tests.worlds.api import TOKEN, ApiWorld, api_world, done, text
+from tests.worlds.api import TOKEN, ApiWorld, api_world
+from tests.worlds.played_turns import done, text
 from tests.worlds.strict_sse import Message, StrictParser
 from tests.worlds.waiting import A_WHILE, until
 

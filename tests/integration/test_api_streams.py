@@ -12,7 +12,8 @@ import orjson
 import pytest
 
 from supervisor.ids import SessionId
-from tests.worlds.api import TOKEN, ApiWorld, aborted, api_world, done, failed, text
+from tests.worlds.api import TOKEN, ApiWorld, api_world
+from tests.worlds.played_turns import aborted, done, failed, text
 from tests.worlds.strict_sse import Message, StrictParser
 from tests.worlds.waiting import A_WHILE, until
 

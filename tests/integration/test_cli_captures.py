@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from supervisor.ids import SessionId
-from tests.worlds.api import ApiWorld, Ran, api_world, done
+from tests.worlds.api import ApiWorld, Ran, api_world
+from tests.worlds.played_turns import done
 
 
 @pytest.fixture

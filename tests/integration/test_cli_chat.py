@@ -24,8 +24,9 @@ from supervisor.events.schema import (
 from supervisor.ids import SessionId, new_session_id
 from supervisor.policy.call import ToolCall
 from supervisor.trust.levels import TrustLevel
-from tests.worlds.api import TOKEN, ApiWorld, api_world, done, failed, text
+from tests.worlds.api import TOKEN, ApiWorld, api_world
 from tests.worlds.forked import PIPE, STDOUT, Forked, trustfloor
+from tests.worlds.played_turns import done, failed, text
 from tests.worlds.server import environment
 from tests.worlds.terminal import terminal
 from tests.worlds.waiting import A_WHILE, until

@@ -8,7 +8,8 @@ import pytest
 
 from supervisor.events.schema import WarningEvent
 from supervisor.ids import SessionId
-from tests.worlds.api import ApiWorld, api_world, done
+from tests.worlds.api import ApiWorld, api_world
+from tests.worlds.played_turns import done
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from supervisor.events.feed import follow
 from supervisor.events.log import EventLog, Retention
 from supervisor.events.schema import TextEvent, WarningEvent
 from supervisor.ids import SessionId, TurnId, new_session_id, new_turn_id
-from tests.worlds.api import ApiWorld, api_world, done, text
+from tests.worlds.api import ApiWorld, api_world
+from tests.worlds.played_turns import done, text
 from tests.worlds.strict_sse import StrictParser
 from tests.worlds.waiting import A_WHILE
 

@@ -16,8 +16,9 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from supervisor.access.holder import OWNER, Scope
-from tests.worlds.api import TOKEN, ApiWorld, api_world, done, text
+from tests.worlds.api import TOKEN, ApiWorld, api_world
 from tests.worlds.house import bash, prompt, step
+from tests.worlds.played_turns import done, text
 from tests.worlds.process_house import ProcessHouse, a_process_house
 from tests.worlds.waiting import A_WHILE, until
 

@@ -1,11 +1,8 @@
 """Invariant 1, where the vault came from elsewhere: its database has no say in trust."""
 
-import hashlib
-import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -16,49 +13,28 @@ from supervisor.errors import ConfigurationError
 from supervisor.policy.session_permissions import SessionPermissions
 from supervisor.storage.adoption import Adoption
 from supervisor.storage.database import Database
-from supervisor.storage.identity import private_folder
 from supervisor.storage.pairing import NewPairingRequest, PairingStore
-from supervisor.storage.session import SessionCreate, SessionUpdate
-from supervisor.trust.levels import TrustLevel
+from supervisor.storage.session import SessionUpdate
 from tests.worlds.earlier_database import REFUSED, earlier_database
-from tests.worlds.foreign import Place, a_place, copied
+from tests.worlds.foreign import (
+    FULL,
+    LOOSER,
+    PWN,
+    SANDBOXED,
+    Place,
+    a_place,
+    all_strict,
+    copied,
+    kept_strict,
+    refused,
+    still_loose,
+    used,
+)
 from tests.worlds.house import a_house
-from tests.worlds.storage import OTHER, SESSION, TURN, session
-
-FULL, SANDBOXED = TrustLevel.FULL, TrustLevel.SANDBOXED
+from tests.worlds.storage import OTHER, SESSION, session
 
 DB = "database"
 POINTER = f".claude/projects/-v/{SESSION}.jsonl"
-PWN = """CREATE TRIGGER pwn AFTER INSERT ON sessions BEGIN
-    UPDATE sessions SET trust_level = 'full' WHERE id = NEW.id; END"""
-
-
-async def used(place: Place, *, pointer: str | None = None) -> None:
-    """A vault in which a session runs at full, with a turn that was never ended."""
-    async with place.opened() as at:
-        await at.workspaces.put("w", name="w", folder="", floor=FULL)
-        await at.sessions.create_session(SessionCreate(id=SESSION, trust_level=FULL, workspace="w"))
-        await at.sessions.update_session(SESSION, SessionUpdate(transcript_path=pointer))
-        await at.turns.begin(TURN, SESSION, FULL)
-
-
-async def all_strict(place: Place) -> Adoption:
-    """Open it as ours: everything in it is at the strictest. What was said of it."""
-    async with place.opened() as at:
-        assert {row.trust_level for row in await at.sessions.list_sessions()} == {SANDBOXED}
-        assert {row.floor for row in await at.workspaces.list()} == {SANDBOXED}
-        assert await at.turns.running() == []
-        assert at.db.adoption is not None
-        return at.db.adoption
-
-
-async def still_loose(place: Place) -> None:
-    """Open it as ours: it is taken at its word."""
-    async with place.opened() as at:
-        assert at.db.adoption is None
-        assert (await at.sessions.get_session(SESSION)).trust_level is FULL
-        assert (await at.workspaces.get("w")).floor is FULL
-        assert (await at.workspaces.get("default")).floor is FULL
 
 
 async def test_control_what_we_left_ourselves_is_as_it_was(tmp_path: Path) -> None:
@@ -132,14 +108,6 @@ async def test_a_forged_seal_is_none(tmp_path: Path, seal: str) -> None:
     await all_strict(place)
 
 
-LOOSER = "UPDATE sessions SET trust_level = 'full'"
-
-
-async def kept_strict(place: Place) -> None:
-    async with place.opened() as at:
-        await at.sessions.create_session(session(level=SANDBOXED))
-
-
 async def test_a_copy_that_comes_back_altered_with_our_seal_is_foreign(tmp_path: Path) -> None:
     place = a_place(tmp_path)
     await kept_strict(place)
@@ -172,91 +140,6 @@ async def test_a_file_put_in_our_files_place_while_we_run_is_foreign_at_the_next
     await all_strict(place)
 
 
-async def a_killed_supervisors(place: Place) -> None:
-    """A vault whose last supervisor was killed with its log unmerged."""
-    crash, notes = place.root / "crash", place.root / "notes"
-    async with place.opened() as at:
-        await at.workspaces.put("w", name="w", folder="", floor=FULL)
-        await at.sessions.create_session(SessionCreate(id=SESSION, trust_level=FULL, workspace="w"))
-        files = [place.file.with_name(place.file.name + end) for end in ("", "-wal")]
-        crash.mkdir()
-        contents = {each: each.read_bytes() for each in files}
-        for each in files:
-            (crash / each.name).hardlink_to(each)
-        shutil.copytree(place.data, notes)
-    for each, content in contents.items():
-        each.unlink(missing_ok=True)
-        (crash / each.name).write_bytes(content)
-        (crash / each.name).rename(each)
-    shutil.rmtree(place.data)
-    notes.rename(place.data)
-
-
-async def test_control_after_a_kill_the_log_that_was_ours_counts(tmp_path: Path) -> None:
-    place = a_place(tmp_path)
-    await a_killed_supervisors(place)
-    assert place.file.with_name("sessions.db-wal").stat().st_size > 0
-    await still_loose(place)
-
-
-async def test_control_to_look_into_it_meanwhile_changes_nothing(tmp_path: Path) -> None:
-    place = a_place(tmp_path)
-    await a_killed_supervisors(place)
-    for _ in range(2):
-        for mode in ("ro", "rw", "ro"):
-            with closing(sqlite3.connect(f"file:{place.file}?mode={mode}", uri=True)) as cx:
-                assert cx.execute("SELECT count(*) FROM sessions").fetchone() == (1,)
-        await still_loose(place)
-
-
-async def test_after_a_kill_another_file_or_another_log_is_foreign(tmp_path: Path) -> None:
-    for name in ("sessions.db", "sessions.db-wal"):
-        (tmp_path / name).mkdir()
-        place = a_place(tmp_path / name)
-        await a_killed_supervisors(place)
-        copied(place.file.with_name(name), place.file.with_name(name))
-        await all_strict(place)
-
-
-def a_log_with(place: Place, *statements: str) -> None:
-    """Leave a write-ahead log beside the unchanged file that makes these changes when replayed."""
-    workshop = place.root / "workshop"
-    workshop.mkdir()
-    theirs = workshop / "sessions.db"
-    shutil.copyfile(place.file, theirs)
-    with closing(sqlite3.connect(theirs, isolation_level=None)) as cx:
-        for statement in statements:
-            cx.execute(statement)
-        shutil.copyfile(f"{theirs}-wal", f"{place.file}-wal")
-
-
-async def test_a_log_planted_beside_our_untouched_file_is_foreign(tmp_path: Path) -> None:
-    place = a_place(tmp_path)
-    await kept_strict(place)
-    before = hashlib.sha256(place.file.read_bytes()).hexdigest()
-    a_log_with(place, LOOSER)
-    assert hashlib.sha256(place.file.read_bytes()).hexdigest() == before
-    await all_strict(place)
-
-
-async def test_control_a_planted_log_is_replayed_by_sqlite(tmp_path: Path) -> None:
-    place = a_place(tmp_path)
-    await kept_strict(place)
-    a_log_with(place, LOOSER)
-    async with Database(place.file) as db:
-        (row,) = await db.rows("SELECT trust_level FROM sessions")
-    assert row["trust_level"] == "full"
-
-
-async def test_a_trigger_that_only_a_planted_log_brings_is_refused(tmp_path: Path) -> None:
-    place = a_place(tmp_path)
-    await kept_strict(place)
-    a_log_with(place, PWN)
-    with pytest.raises(ConfigurationError, match="pwn"):
-        async with place.opened():
-            pass
-
-
 ALTERED: list[tuple[str, str]] = [
     (PWN, "trigger 'pwn'"),
     ("CREATE TEMP TABLE unseen (a)", ""),
@@ -283,10 +166,7 @@ async def test_a_schema_that_is_not_ours_is_refused_and_named_even_with_our_seal
         return
     place.trust_as_it_is()
     before = place.file.read_bytes()
-    with pytest.raises(ConfigurationError, match=named) as refusal:
-        async with place.opened():
-            pass
-    assert "move it away" in str(refusal.value.remedy)
+    assert "move it away" in str((await refused(place, named)).remedy)
     assert place.file.read_bytes() == before
 
 
@@ -320,10 +200,7 @@ async def test_a_version_that_is_none_is_refused(
     place = a_place(tmp_path)
     place.file.parent.mkdir()
     place.write(version_table, f"INSERT INTO schema_version VALUES {rows}")  # noqa: S608
-    with pytest.raises(ConfigurationError) as refusal:
-        async with place.opened():
-            pass
-    assert refusal.value.remedy
+    await refused(place)
 
 
 async def test_a_foreign_file_whose_index_tells_another_tale_is_refused(tmp_path: Path) -> None:
@@ -337,19 +214,14 @@ async def test_a_foreign_file_whose_index_tells_another_tale_is_refused(tmp_path
             " WHERE name = 'sqlite_autoindex_sessions_1')"
             " WHERE name = 'sqlite_autoindex_workspaces_1'"
         )
-    with pytest.raises(ConfigurationError) as refusal:
-        async with place.opened():
-            pass
-    assert refusal.value.remedy
+    await refused(place)
 
 
 async def test_a_foreign_file_with_sessions_of_no_workspace_is_refused(tmp_path: Path) -> None:
     place = a_place(tmp_path)
     await used(place.other())
     place.write("PRAGMA foreign_keys = OFF", "DELETE FROM workspaces WHERE slug = 'w'")
-    with pytest.raises(ConfigurationError, match="without its parent"):
-        async with place.opened():
-            pass
+    await refused(place, "without its parent")
 
 
 @pytest.mark.parametrize(
@@ -460,87 +332,7 @@ async def test_an_earlier_programs_file_with_more_than_tables_is_refused(
 ) -> None:
     place = a_place(tmp_path)
     earlier_database(place.file, 8, change)
-    with pytest.raises(ConfigurationError, match=named):
-        async with place.opened():
-            pass
-
-
-def link_the_folder(place: Place, elsewhere: Path) -> None:
-    place.file.parent.symlink_to(elsewhere)
-
-
-def link_the_file(place: Place, elsewhere: Path) -> None:
-    place.file.parent.mkdir()
-    place.file.symlink_to(elsewhere / "bait")
-
-
-def link_beside(end: str) -> Callable[[Place, Path], None]:
-    def link(place: Place, elsewhere: Path) -> None:
-        place.file.parent.mkdir()
-        place.file.with_name(place.file.name + end).symlink_to(elsewhere / "bait")
-
-    return link
-
-
-def a_pipe(place: Place, _: Path) -> None:
-    place.file.parent.mkdir()
-    os.mkfifo(place.file)
-
-
-def link_within(place: Place, _: Path) -> None:
-    (place.vault / "notes").mkdir()
-    place.file.parent.symlink_to("notes")
-
-
-@pytest.mark.parametrize(
-    "plant",
-    [
-        link_the_folder,
-        link_the_file,
-        *(link_beside(end) for end in ("-wal", "-shm", "-journal", ".lock")),
-        a_pipe,
-        link_within,
-    ],
-)
-async def test_a_link_in_the_databases_place_is_refused_and_its_target_untouched(
-    tmp_path: Path, plant: Callable[[Place, Path], None]
-) -> None:
-    place = a_place(tmp_path)
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    bait = elsewhere / "bait"
-    bait.write_text("mine")
-    bait.chmod(0o644)
-    plant(place, elsewhere)
-    with pytest.raises(ConfigurationError) as refusal:
-        async with place.opened():
-            pass
-    assert refusal.value.remedy
-    assert [each.name for each in elsewhere.iterdir()] == ["bait"]
-    assert (bait.read_text(), bait.stat().st_mode & 0o777) == ("mine", 0o644)
-
-
-def test_a_planted_link_in_a_private_folders_place_is_refused_and_its_target_untouched(
-    tmp_path: Path,
-) -> None:
-    target = tmp_path / "target"
-    target.mkdir(mode=0o755)
-    planted = tmp_path / "trustfloor-1000"
-    planted.symlink_to(target)
-    with pytest.raises(ConfigurationError, match="link"):
-        private_folder(planted)
-    assert target.stat().st_mode & 0o777 == 0o755
-    assert private_folder(target).stat().st_mode & 0o777 == 0o700  # control: no link
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make another user's folder")
-def test_another_users_folder_is_not_taken_for_a_private_one(tmp_path: Path) -> None:
-    theirs = tmp_path / "trustfloor-0"
-    theirs.mkdir(mode=0o755)
-    os.chown(theirs, 12345, 12345)
-    with pytest.raises(ConfigurationError, match="another user"):
-        private_folder(theirs)
-    assert theirs.stat().st_mode & 0o777 == 0o755
+    await refused(place, named)
 
 
 async def test_two_sessions_of_a_foreign_file_are_both_made_strict(tmp_path: Path) -> None:

@@ -1,31 +1,24 @@
-"""Invariant 17: a token opens what its scopes and workspaces say, a login only our own page.
+"""Invariant 17: a token opens what its scopes and workspaces say, and nobody is told one again.
 
 Each attack has its control: the same request by one who may.
 """
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from supervisor.access.codes import MOST_CODES
-from supervisor.access.holder import OWNER, NotAllowed, Scope
-from supervisor.access.keeper import Keeper
-from supervisor.access.logins import MOST_LOGINS
+from supervisor.access.holder import OWNER, Scope
 from supervisor.api.access import COOKIE
 from supervisor.api.scopes import DEMANDS
-from supervisor.clock import Instant
 from supervisor.ids import SessionId, new_session_id
-from supervisor.storage.access import AccessStore
-from supervisor.storage.database import Database
 from supervisor.storage.session import SessionCreate
-from supervisor.storage.timestamp import SystemClock
 from supervisor.trust.levels import TrustLevel
-from tests.worlds.api import TOKEN, ApiWorld, api_world, done, text
-from tests.worlds.callers import CHANGING, asked, client, everything_logged, filled, logged_in
+from tests.worlds.api import TOKEN, ApiWorld, api_world
+from tests.worlds.callers import CHANGING, asked, client, everything_logged, filled, token
+from tests.worlds.played_turns import done, text
 from tests.worlds.waiting import SOON, until
 
 
@@ -33,19 +26,6 @@ from tests.worlds.waiting import SOON, until
 async def world(tmp_path: Path) -> AsyncIterator[ApiWorld]:
     async with api_world(tmp_path) as made:
         yield made
-
-
-async def token(
-    world: ApiWorld,
-    *scopes: Scope,
-    workspaces: list[str] | None = None,
-    expires_in: float | None = None,
-) -> tuple[str, str]:
-    """A token's id and its secret."""
-    row, secret = await world.parts.keeper.make_token(
-        OWNER, "made by the test", scopes or tuple(Scope), workspaces, expires_in
-    )
-    return row.id, secret
 
 
 class TestScopes:
@@ -78,202 +58,6 @@ class TestScopes:
                 "/api/tokens", json={"name": "x", "scopes": ["admin"], "expiresIn": 7200}
             )
             assert longer.json()["expiresAt"] == kept.json()["expiresAt"]
-
-    async def test_what_was_revoked_opens_nothing_nor_does_what_it_made(
-        self, world: ApiWorld
-    ) -> None:
-        token_id, secret = await token(world)
-        async with client(world, secret) as http, client(world, TOKEN) as owner:
-            child = (await http.post("/api/tokens", json={"name": "x", "scopes": ["chat"]})).json()[
-                "token"
-            ]
-            code = (await http.post("/api/logins/codes", json={})).json()["code"]
-            async with client(world, child) as made, client(world) as browser:
-                assert (await made.get("/api/me")).status_code == 200
-                login = await browser.post("/api/login", json={"code": code})
-                assert login.status_code == 200
-                page = {"X-CSRF-Token": login.json()["csrfToken"]}
-                assert (await browser.get("/api/me", headers=page)).status_code == 200
-                gone = await owner.request("DELETE", f"/api/tokens/{token_id}", json={})
-                assert gone.json()["revokedAt"] is not None
-                for each in (http, made, browser):
-                    assert (await each.get("/api/me")).status_code == 401
-
-    async def test_what_has_expired_opens_nothing(self, tmp_path: Path) -> None:
-        now = [1_000_000.0]
-
-        class Stands:
-            def now(self) -> Instant:
-                return Instant(now[0])
-
-        async def record(*_: object) -> None:
-            pass
-
-        async with Database(tmp_path / "access.db", "access") as db:
-            keeper = Keeper("owner", AccessStore(db), record, Stands())
-            _, secret = await keeper.make_token(OWNER, "x", [Scope.CHAT], None, 60)
-            code, _ = await keeper.make_code(OWNER)
-            assert keeper.bearer(secret) is not None
-            now[0] += 59.9
-            assert keeper.bearer(secret) is not None
-            now[0] += 0.2
-            assert keeper.bearer(secret) is None
-            now[0] += 300
-            assert await keeper.redeem(code) is None
-            code, _ = await keeper.make_code(OWNER)
-            made = await keeper.redeem(code)
-            assert made is not None
-            assert await keeper.login(made.cookie) is not None
-            for _ in range(13):  # used each day: up to its last day
-                now[0] += 11 * 3600
-                assert await keeper.login(made.cookie) is not None
-            now[0] += 3 * 86_400
-            assert await keeper.login(made.cookie) is None
-
-    async def test_a_restart_forgets_none_and_brings_none_back(self, tmp_path: Path) -> None:
-        async def record(*_: object) -> None:
-            pass
-
-        class Clock:
-            def now(self) -> Instant:
-                return Instant(1_000_000.0)
-
-        async with Database(tmp_path / "access.db", "access") as db:
-            keeper = Keeper("owner", AccessStore(db), record, Clock())
-            _, kept = await keeper.make_token(OWNER, "kept", [Scope.CHAT], ["a"], None)
-            row, revoked = await keeper.make_token(OWNER, "revoked", [Scope.CHAT], None, None)
-            await keeper.revoke(OWNER, row.id)
-            code, _ = await keeper.make_code(OWNER)
-            made = await keeper.redeem(code)
-            assert made is not None
-        stored = (tmp_path / "access.db").read_bytes()
-        assert not any(
-            each.encode() in stored for each in (kept, revoked, made.cookie, made.page_secret, code)
-        )
-        async with Database(tmp_path / "access.db", "access") as db:
-            keeper = Keeper("owner", AccessStore(db), record, Clock())
-            await keeper.load()
-            found = keeper.bearer(kept)
-            assert found is not None
-            assert found.workspaces == {"a"}
-            assert keeper.bearer(revoked) is None
-            assert await keeper.login(made.cookie) is not None
-            assert await keeper.redeem(code) is None
-
-    async def test_what_descends_from_a_token_ends_with_it_however_it_came_about(
-        self, tmp_path: Path
-    ) -> None:
-        failing: list[str] = []
-
-        async def record(_: str, __: None, ___: None, body: Any) -> None:
-            if failing and body["what"] == "token_revoked":
-                raise OSError(failing.pop())
-
-        async with Database(tmp_path / "access.db", "access") as db:
-            keeper = Keeper("owner", AccessStore(db), record, SystemClock())
-            first, secret = await keeper.make_token(OWNER, "a", list(Scope), None, None)
-            holder = keeper.bearer(secret)
-            assert holder is not None
-            code, _ = await keeper.make_code(holder)
-            login = await keeper.redeem(code)
-            assert login is not None
-            _, child = await keeper.make_token(login.holder, "b", [Scope.CHAT], None, None)
-            code, _ = await keeper.make_code(login.holder)
-            second = await keeper.redeem(code)
-            assert second is not None
-            waiting, _ = await keeper.make_code(second.holder)
-            failing.append("the disk is full")
-            with pytest.raises(OSError, match="full"):
-                await keeper.revoke(OWNER, first.id)
-            assert keeper.bearer(child) is not None, "the control: it was cut off in the middle"
-            await keeper.revoke(OWNER, first.id)
-            assert keeper.bearer(secret) is None
-            assert keeper.bearer(child) is None
-            assert await keeper.login(login.cookie) is None
-            assert await keeper.login(second.cookie) is None
-            assert await keeper.redeem(waiting) is None
-
-    async def test_what_a_login_made_ends_with_it(self, tmp_path: Path) -> None:
-        async def record(*_: object) -> None:
-            pass
-
-        async with Database(tmp_path / "access.db", "access") as db:
-            keeper = Keeper("owner", AccessStore(db), record, SystemClock())
-            code, _ = await keeper.make_code(OWNER)
-            login = await keeper.redeem(code)
-            assert login is not None
-            _, child = await keeper.make_token(login.holder, "b", [Scope.CHAT], None, None)
-            await keeper.log_out(OWNER, login.holder.id)
-            assert keeper.bearer(child) is None
-            with pytest.raises(NotAllowed):
-                await keeper.make_token(login.holder, "c", [Scope.CHAT], None, None)
-
-    async def test_what_was_made_with_an_owners_token_that_was_replaced_has_ended(
-        self, tmp_path: Path
-    ) -> None:
-        async def record(*_: object) -> None:
-            pass
-
-        async with Database(tmp_path / "access.db", "access") as db:
-            keeper = Keeper("owner", AccessStore(db), record, SystemClock())
-            _, secret = await keeper.make_token(OWNER, "a", [Scope.CHAT], None, None)
-            code, _ = await keeper.make_code(OWNER)
-            login = await keeper.redeem(code)
-            assert login is not None
-            for owner, counts in (("owner", True), ("another", False), ("owner", False)):
-                again = Keeper(owner, AccessStore(db), record, SystemClock())
-                await again.load()
-                assert (again.bearer(secret) is not None) == counts
-                assert (await again.login(login.cookie) is not None) == counts
-
-    async def test_logins_and_codes_are_bounded_by_the_token_that_they_come_of(
-        self, tmp_path: Path
-    ) -> None:
-        async def record(*_: object) -> None:
-            pass
-
-        async with Database(tmp_path / "access.db", "access") as db:
-            keeper = Keeper("owner", AccessStore(db), record, SystemClock())
-            _, secret = await keeper.make_token(OWNER, "a", [Scope.CHAT], None, None)
-            maker = keeper.bearer(secret)
-            assert maker is not None
-            owners, _ = await keeper.make_code(OWNER)
-            for _ in range(MOST_LOGINS + 30):
-                code, _ = await keeper.make_code(maker)
-                made = await keeper.redeem(code)
-                assert made is not None
-                assert made.holder.payer == maker.payer
-            assert len(keeper.logins()) == MOST_LOGINS
-            codes = [(await keeper.make_code(maker))[0] for _ in range(MOST_CODES + 1)]
-            assert await keeper.redeem(codes[0]) is None
-            assert await keeper.redeem(owners) is not None, "nobody pushes out another's code"
-
-    async def test_a_body_that_comes_after_its_token_has_ended_changes_nothing(
-        self, world: ApiWorld
-    ) -> None:
-        token_id, secret = await token(world)
-        body = b'{"name": "late", "scopes": ["admin"]}'
-        lines = (
-            "POST /api/tokens HTTP/1.1",
-            f"Host: localhost:{world.at.port}",
-            f"Authorization: Bearer {secret}",
-            "Content-Type: application/json",
-            f"Content-Length: {len(body)}",
-        )
-        for revoked, status in ((False, b" 201 "), (True, b" 401 ")):
-            reader, writer = await asyncio.open_connection("127.0.0.1", world.at.port)
-            writer.write(("\r\n".join(lines) + "\r\n\r\n").encode() + body[:5])
-            await writer.drain()
-            async with client(world, TOKEN) as owner:
-                await owner.get("/api/me")  # the head was read before this was answered
-                if revoked:
-                    await owner.request("DELETE", f"/api/tokens/{token_id}", json={})
-            writer.write(body[5:])
-            await writer.drain()
-            assert status in await reader.readline()
-            writer.close()
-            await writer.wait_closed()
-        assert [row.name for row in world.parts.keeper.tokens()].count("late") == 1
 
     @pytest.mark.parametrize("tail", ["%0A", "%0a", "%0D", "%00", "%7F"])
     async def test_no_path_is_one_route_to_the_table_and_another_to_the_router(
@@ -415,99 +199,6 @@ class TestStreams:
             assert answer.status_code == 401
             await world.turns.say(session, done(session, "a secret"))
             assert world.turns.aborted == []
-
-
-class TestLogins:
-    async def test_a_code_is_good_once_and_each_login_has_a_cookie_of_its_own(
-        self, world: ApiWorld
-    ) -> None:
-        code, _ = await world.parts.keeper.make_code(OWNER)
-        planted = {COOKIE: "tfl_planted-by-somebody"}
-        async with client(world) as http:
-            http.cookies.update(planted)
-            first = await http.post("/api/login", json={"code": code.lower()})
-            assert first.status_code == 200
-            cookie = first.headers["set-cookie"]
-            assert "planted" not in cookie
-            for said in ("HttpOnly", "SameSite=strict", "Path=/"):
-                assert said in cookie
-            again = await http.post("/api/login", json={"code": code})
-            assert (again.status_code, again.json()["code"]) == (401, "wrong_code")
-        other, _ = await world.parts.keeper.make_code(OWNER)
-        async with client(world) as http:
-            second = await http.post("/api/login", json={"code": other})
-            assert second.headers["set-cookie"].split(";")[0] != cookie.split(";")[0]
-        async with client(world, Cookie=f"{COOKIE}=tfl_planted-by-somebody") as http:
-            assert (await http.get("/api/me")).status_code == 401
-
-    async def test_a_stolen_cookie_changes_nothing_from_elsewhere(self, world: ApiWorld) -> None:
-        browser, csrf = await logged_in(world)
-        own = {"Origin": world.at.url, "X-CSRF-Token": csrf}
-        attacks: list[dict[str, str]] = [
-            {},
-            {"Origin": world.at.url},
-            {"X-CSRF-Token": csrf},
-            {**own, "X-CSRF-Token": "0" * 64},
-            {**own, "X-CSRF-Token": ""},
-            {**own, "Origin": "https://evil.example"},
-            {**own, "Origin": "null"},
-            {**own, "Sec-Fetch-Site": "cross-site"},
-            {**own, "Sec-Fetch-Site": "same-site"},
-        ]
-        changing = [r for r in DEMANDS if r.split()[0] in CHANGING]
-        async with contextlib.aclosing(browser):
-            for route in changing:
-                for headers in attacks:
-                    method, path = filled(route, "none")
-                    assert await asked(browser, method, path, headers=headers) == 403, (
-                        route,
-                        headers,
-                    )
-            assert not world.turns.asked
-            assert world.parts.keeper.tokens() == []
-            assert (
-                await asked(browser, "GET", "/api/me", headers={"Sec-Fetch-Site": "same-site"})
-                == 403
-            )
-            body = {"name": "x", "scopes": ["chat"]}
-            good = await browser.post("/api/tokens", json=body, headers=own)
-            assert good.status_code == 201
-
-    async def test_after_its_end_a_cookie_opens_nothing_and_its_streams_end(
-        self, world: ApiWorld
-    ) -> None:
-        browser, csrf = await logged_in(world)
-        own = {"Origin": world.at.url, "X-CSRF-Token": csrf}
-        async with contextlib.aclosing(browser):
-            stolen = f"{COOKIE}={browser.cookies[COOKIE]}"
-            async with client(world, Cookie=stolen, **{"X-CSRF-Token": csrf}) as thief:
-                async with thief.stream("GET", "/api/events/stream") as stream:
-                    heard = stream.aiter_bytes()
-                    await anext(heard)
-                    ended = await browser.post("/api/logout", json={}, headers=own)
-                    assert ended.status_code == 200
-                    async with asyncio.timeout(SOON):
-                        async for _ in heard:
-                            pass
-                assert (await thief.get("/api/me")).status_code == 401
-
-    async def test_a_wrong_token_beside_a_cookie_is_no_login_and_a_planted_one_hinders_none(
-        self, world: ApiWorld
-    ) -> None:
-        browser, csrf = await logged_in(world)
-        page = {"X-CSRF-Token": csrf}
-        async with contextlib.aclosing(browser):
-            cookie = f"{COOKIE}={browser.cookies[COOKIE]}"
-        for headers in (
-            {"Cookie": cookie, "Authorization": "Bearer wrong"},
-            {"Cookie": cookie, "Authorization": "Basic eDp5"},
-            {"Cookie": cookie.upper()},
-        ):
-            async with client(world, **page, **headers) as http:
-                assert (await http.get("/api/me")).status_code == 401, headers
-        for good in (cookie, f"{COOKIE}=planted; {cookie}", f"{cookie}; {COOKIE}=planted"):
-            async with client(world, Cookie=good, **page) as http:
-                assert (await http.get("/api/me")).status_code == 200
 
 
 async def test_no_secret_of_anybody_is_logged_stored_or_told_again(

@@ -11,9 +11,10 @@ import httpx
 import pytest
 
 from supervisor.api.intake import UPLOADS
-from tests.worlds.api import TOKEN, ApiWorld, api_world, done, text
+from tests.worlds.api import TOKEN, ApiWorld, api_world
 from tests.worlds.callers import CHANGING, everything_logged
 from tests.worlds.http import speak, status_of
+from tests.worlds.played_turns import done, text
 
 EVIL_ORIGINS = (
     "https://evil.example",

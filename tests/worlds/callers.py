@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from supervisor.access.holder import OWNER
+from supervisor.access.holder import OWNER, Scope
 from tests.worlds.api import ApiWorld
 from tests.worlds.http import PLAIN
 from tests.worlds.waiting import A_WHILE
@@ -83,3 +83,16 @@ def everything_logged() -> Iterator[io.StringIO]:
     finally:
         root.setLevel(level)
         root.removeHandler(handler)
+
+
+async def token(
+    world: ApiWorld,
+    *scopes: Scope,
+    workspaces: list[str] | None = None,
+    expires_in: float | None = None,
+) -> tuple[str, str]:
+    """A token's id and its secret."""
+    row, secret = await world.parts.keeper.make_token(
+        OWNER, "made by the test", scopes or tuple(Scope), workspaces, expires_in
+    )
+    return row.id, secret

@@ -21,6 +21,7 @@ from supervisor.gateway.scripted_model import ScriptedModel, serve_scripted
 from supervisor.gateway.unix_socket import bound_socket, short_path
 from supervisor.ids import new_session_id, new_turn_id
 
+JSON = {"content-type": "application/json"}
 KEY_CANARY = "sk-canary-0f6f1d7c9b3e4d52a8e1-never-to-be-seen"
 """The API key of test gateways: it may reach the upstream's x-api-key header and nothing else."""
 
@@ -198,3 +199,9 @@ async def run_cli(socket_path: Path, folder: Path, prompt: str, *arguments: str)
             await process.wait()
     lines = [json.loads(line) for line in output.splitlines() if line.strip()]
     return CliRun(process.returncode or 0, lines)
+
+
+async def ask(http: aiohttp.ClientSession, **more: Any) -> tuple[int, dict[str, Any]]:
+    """Send a request to the model: the answer's status and body."""
+    async with http.post("/v1/messages?beta=true", json=request_body(**more)) as answer:
+        return answer.status, await answer.json()
