@@ -8,56 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.ids import SessionId
 from supervisor.runtimes import frame_shapes, objections, wire
 from supervisor.runtimes.admitted import (
-    Admitted,
     Astray,
     Content,
     Control,
     Flooded,
-    Mirror,
     Objection,
 )
 from supervisor.runtimes.wire import Wire
-from tests.worlds.transcript import entry
-
-SESSION = SessionId("11111111-2222-4333-8444-555555555555")
-OTHER = "99999999-2222-4333-8444-555555555555"
-ENTRY = entry(SESSION, "user", "hello")
-PROJECTS = "/home/agent/.claude/projects"
-
-
-def a_wire() -> Wire:
-    return Wire(SESSION, PROJECTS)
-
-
-def line(frame: object) -> bytes:
-    return json.dumps(frame).encode() + b"\n"
-
-
-def fed(*frames: object) -> list[Admitted]:
-    target = a_wire()
-    return [admitted for frame in frames for admitted in target.feed(line(frame))]
-
-
-def codes(admitted: list[Admitted]) -> list[str]:
-    return [each.code for each in admitted if isinstance(each, Objection)]
-
-
-def hook(request_id: str = "r1", /, **changes: object) -> dict[str, object]:
-    request = {
-        "subtype": "hook_callback",
-        "callback_id": "hook_0",
-        "tool_use_id": "t1",
-        "input": {"tool_name": "Bash", "tool_input": {"command": "ls"}},
-    }
-    return {"type": "control_request", "request_id": request_id, "request": {**request, **changes}}
-
-
-def mirror(path: str, session: str = SESSION) -> dict[str, object]:
-    entries = [ENTRY | {"sessionId": session}]
-    return {"type": "transcript_mirror", "filePath": path, "entries": entries}
+from tests.worlds.wire import (
+    OTHER,
+    PROJECTS,
+    SESSION,
+    a_wire,
+    codes,
+    fed,
+    hook,
+    line,
+)
 
 
 def test_frames_are_the_same_however_the_bytes_are_cut() -> None:
@@ -158,62 +127,6 @@ def test_a_cancellation_counts_only_for_a_request_of_the_process() -> None:
     cancel = {"type": "control_cancel_request", "request_id": "r1"}
     assert fed(cancel) == []
     assert [type(each) for each in fed(hook("r1"), cancel)] == [Control, Control]
-
-
-def test_the_sessions_own_transcript_is_kept() -> None:
-    admitted = fed(mirror(f"{PROJECTS}/-vault/{SESSION}.jsonl"))
-    assert admitted == [Mirror((ENTRY,), None)]
-
-
-def test_an_entry_that_no_cli_writes_is_left_out_and_the_others_of_its_frame_are_kept() -> None:
-    frame = mirror(f"{PROJECTS}/-vault/{SESSION}.jsonl")
-    bad = {"type": "user", "sessionId": SESSION, "uuid": "x", "message": 5}
-    admitted = fed(frame | {"entries": [bad, ENTRY, bad]})
-    assert codes(admitted) == ["bad_entry"]
-    assert admitted[1:] == [Mirror((ENTRY,), None)]
-
-
-def test_transcripts_have_a_byte_budget_for_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "MAX_MIRROR_BYTES", 2_000)
-    target = a_wire()
-    told = []
-    for _ in range(4):
-        frame = mirror(f"{PROJECTS}/x/{SESSION}.jsonl")
-        frame["entries"] = [entry(SESSION, "user", "x" * 500)]
-        told += list(target.feed(line(frame)))
-    assert codes(told) == ["transcript_too_long"]
-    assert sum(isinstance(each, Mirror) for each in told) == 2
-
-
-def test_a_sub_agents_transcript_is_kept_under_its_name() -> None:
-    admitted = fed(mirror(f"{PROJECTS}/-vault/{SESSION}/subagents/agent-abc.jsonl"))
-    assert [each.subagent for each in admitted if isinstance(each, Mirror)] == [
-        "subagents/agent-abc"
-    ]
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        f"{PROJECTS}/-vault/{OTHER}.jsonl",
-        f"{PROJECTS}/../x/{SESSION}.jsonl/../../y.jsonl",
-        f"{PROJECTS}/-vault/{SESSION}/subagents/../../../x.jsonl",
-        f"{PROJECTS}/-vault/{SESSION}/subagents/agent-a/../../../../x.jsonl",
-        f"{PROJECTS}/-vault/{SESSION}/tool-results/x.jsonl",
-        f"/elsewhere/-vault/{SESSION}.jsonl",
-        f"{PROJECTS}/-vault/{SESSION}.txt",
-        None,
-        7,
-    ],
-)
-def test_any_other_transcript_is_left_out(path: str) -> None:
-    admitted = fed(mirror(path))
-    assert codes(admitted) == ["foreign_transcript"]
-    assert len(admitted) == 1
-
-
-def test_an_entry_of_another_session_spoils_its_frame() -> None:
-    assert codes(fed(mirror(f"{PROJECTS}/-v/{SESSION}.jsonl", OTHER))) == ["foreign_transcript"]
 
 
 def test_a_line_at_the_limit_passes_and_one_above_it_does_not(
@@ -326,23 +239,6 @@ def test_a_turns_output_is_bounded_and_its_result_still_heard(
     assert [type(each).__name__ for each in admitted] == ["Content", "Content", "Objection"]
     (end,) = target.feed(b'{"type":"result"}\n')
     assert type(end).__name__ == "Content"
-
-
-def test_sub_agents_files_are_bounded_in_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("supervisor.runtimes.mirrored.MAX_SUBAGENTS", 2)
-    target = a_wire()
-
-    def mirror(number: int) -> str:
-        path = f"{PROJECTS}/x/{SESSION}/subagents/agent-{number}.jsonl"
-        frame = {"type": "transcript_mirror", "filePath": path, "entries": [{"type": "tag"}]}
-        return type(next(target.feed(json.dumps(frame).encode() + b"\n"))).__name__
-
-    assert [mirror(number) for number in (1, 2, 3, 1)] == [
-        "Mirror",
-        "Mirror",
-        "Objection",
-        "Mirror",
-    ]
 
 
 def test_control_requests_have_a_byte_budget_for_the_turn_and_for_those_that_are_open(
