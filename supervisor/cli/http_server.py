@@ -48,7 +48,7 @@ def bind(settings: Settings) -> socket.socket:
         raise TrustfloorError(
             f"the address can't be taken: {error.strerror or error}",
             where=f"{settings.host}:{settings.port}",
-            remedy="end what listens there, or choose another with --port",
+            remedy="end what listens there, or choose another: --port 3334, or 0 for a free one",
         ) from None
     return listener
 

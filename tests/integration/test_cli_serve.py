@@ -126,7 +126,7 @@ async def test_a_port_that_is_taken_is_refused_with_what_to_do(tmp_path: Path) -
         status, said = await refused(tmp_path, "--port", port, "--model", "scripted:x")
     assert status == 1
     assert f"127.0.0.1:{port}" in said
-    assert "--port" in said
+    assert "--port 3334, or 0 for a free one" in said
 
 
 async def test_a_key_that_is_set_is_not_repeated_when_it_can_not_start(tmp_path: Path) -> None:
