@@ -19,6 +19,7 @@ from supervisor.cli.audit_report import tell, unsigned
 from supervisor.cli.choices import choice
 from supervisor.cli.json_out import write_json
 from supervisor.cli.lazy import Whole
+from supervisor.cli.lines import read_on
 from supervisor.cli.moments import moment_of
 from supervisor.cli.render import Screen
 from supervisor.errors import ConfigurationError
@@ -157,7 +158,8 @@ def show(  # noqa: PLR0913 - each is an option of the command
         screen.line("no entries", "dim")
     for entry in reversed(entries):
         if as_json:
-            sys.stdout.write(json.dumps(entry) + "\n")
+            with read_on():
+                sys.stdout.write(json.dumps(entry) + "\n")
         else:
             screen.line(entry_line(entry))
     if damaged:
@@ -186,7 +188,7 @@ def export(  # noqa: PLR0913 - each is an option of the command
     wanted = Wanted(kind=kind, session_id=session, rule=rule, since=since)
     walk = Walk(path, key=read_key(_key(key, path)))
     try:
-        with _readable():
+        with _readable(), read_on():
             lines = (line for _, line in walk if wanted.holds(json.loads(line)))
             if table:
                 for row in as_table(lines):
@@ -200,7 +202,6 @@ def export(  # noqa: PLR0913 - each is an option of the command
         what = f"{bad.kind.value}: {bad.why}"
         Screen(sys.stderr).failure(what, place, "trustfloor audit verify")
         raise typer.Exit(1) from None
-    sys.stdout.flush()
     sys.stderr.write(f"head {walk.report.head}\n")
 
 

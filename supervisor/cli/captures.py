@@ -13,6 +13,7 @@ from supervisor.cli.choices import one_part
 from supervisor.cli.client import Client
 from supervisor.cli.json_out import write_json
 from supervisor.cli.lazy import Listing
+from supervisor.cli.lines import read_on
 from supervisor.cli.moments import told_moment
 from supervisor.cli.neutral import one_line
 from supervisor.cli.render import Screen
@@ -80,8 +81,9 @@ def get(
 ) -> None:
     """Write a capture's bytes to standard output."""
     path = _path(name)
-    sys.stdout.buffer.write(answered(lambda client: client.read(path), data_dir))
-    sys.stdout.buffer.flush()
+    content = answered(lambda client: client.read(path), data_dir)
+    with read_on():
+        sys.stdout.buffer.write(content)
 
 
 async def _named(client: Client, name: str) -> str:

@@ -17,7 +17,8 @@ from pydantic import ValidationError
 
 from supervisor.api.faults import say
 from supervisor.cli.client import find_token, find_url
-from supervisor.cli.shown_check import console, show
+from supervisor.cli.lines import console
+from supervisor.cli.shown_check import show
 from supervisor.errors import TrustfloorError
 from supervisor.gateway.condition import NETWORK, place_of, why_unreached
 from supervisor.observability.health import Check
@@ -51,8 +52,8 @@ def doctor(
     """Check the machine and the settings as they are on the disk now.
 
     A supervisor that runs has read its settings at its start: what is in force there is told by
-    GET /api/ready. Without --vault, the vault is that of the supervisor that ran last. Exit status
-    1 if something is wrong.
+    `trustfloor ready`. Without --vault, the vault is that of the supervisor that ran last. Exit
+    status 1 if something is wrong.
     """
     options = {"vault": vault, "data_dir": data_dir, "model": model}
     screen = console()

@@ -11,12 +11,16 @@ import typer
 from supervisor.cli.answered import DataDir, answered
 from supervisor.cli.client import Client
 from supervisor.cli.event_lines import event_line
+from supervisor.cli.lines import read_on
 from supervisor.cli.render import Screen
 from supervisor.cli.session_ids import whole_id_if_any
 from trustfloor.aio.lasting import AsyncFeed
 from trustfloor.wire import at
 
 _PAGE: Final = 500
+_GAP: Final = (
+    "not all that came behind this number is stored any more, or it is none that was given here"
+)
 
 
 def events(  # noqa: PLR0913 - each is an option of the command
@@ -50,8 +54,8 @@ def events(  # noqa: PLR0913 - each is an option of the command
 
     def told(number: int, event: Mapping[str, Any]) -> None:
         if as_json:
-            sys.stdout.write(orjson.dumps({"number": number, **event}).decode() + "\n")
-            sys.stdout.flush()
+            with read_on():
+                sys.stdout.write(orjson.dumps({"number": number, **event}).decode() + "\n")
         else:
             screen.line(f"{number:>6} {event_line(event, with_session=session is None)}")
 
@@ -82,6 +86,8 @@ async def _stored(
         size = _PAGE if after is None else min(_PAGE, limit - len(kept))
         query = {"after": number, "limit": size, "type": types or None, "session": session}
         page = await client.get(at("/api/events", **query))
+        if page["gap"] and after:
+            Screen(sys.stderr).line(_GAP, "yellow")
         kept += zip(page["numbers"], page["events"], strict=True)
         if after is None:
             kept = kept[-limit:]

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from supervisor.cli.lines import read_on
 from supervisor.storage.json_line import dump
 
 
@@ -15,4 +16,5 @@ def write_json(document: Any) -> None:
         text = orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
     except orjson.JSONEncodeError:
         text = json.dumps(json.loads(dump(document)), indent=2, ensure_ascii=False)
-    sys.stdout.write(text + "\n")
+    with read_on():
+        sys.stdout.write(text + "\n")

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NoReturn
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
+from supervisor.cli.lines import console
 from supervisor.cli.neutral import neutral
 from supervisor.errors import ConfigurationError, TrustfloorError
 from supervisor.gate.policy_files import PolicySource
@@ -81,7 +81,7 @@ class Page:
     """Lines on standard output; nothing that is told can move a terminal's cursor."""
 
     def __init__(self) -> None:
-        self._console = Console(highlight=False, markup=False, emoji=False)
+        self._console = console()
 
     def line(self, text: str = "", style: str = "") -> None:
         """One line, or several if the text has line feeds."""

@@ -7,7 +7,8 @@ import typer
 from supervisor.cli.answered import AsJson, DataDir, answered
 from supervisor.cli.client import Client, Refused
 from supervisor.cli.json_out import write_json
-from supervisor.cli.shown_check import console, show
+from supervisor.cli.lines import console
+from supervisor.cli.shown_check import show
 from supervisor.observability.health import Check
 
 

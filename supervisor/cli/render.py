@@ -4,24 +4,21 @@ Everything that an agent, a tool or a file may have written passes `neutral` fir
 what it is sent, and so nothing of that may reach it as a command.
 """
 
-import os
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TextIO
 
 import orjson
-from rich.console import Console
 from rich.text import Text
 
 from supervisor.cli.client import Heard
 from supervisor.cli.effects import HIDDEN, effect_lines
+from supervisor.cli.lines import console
 from supervisor.cli.neutral import neutral, one_line
 from supervisor.cli.remedies import at_a_terminal, in_words
 from supervisor.errors import TrustfloorError
 
 _LONGEST_INPUT: Final = 4_000
 _LONGEST_RESULT: Final = 1_500
-_NOBODY_READS: Final = 141
-"""The exit status that a shell tells of a program which SIGPIPE ended."""
 _TOLD_BY_THE_DENIAL: Final = frozenset({"denied", "timed_out"})
 """Decisions that an event of the denial itself follows."""
 _NETWORK: Final = {"none": "; no network", "the host's": "; the machine's network"}
@@ -30,19 +27,11 @@ _NOT_ANSWERED: Final = "not-answered"
 """The rule of a denial that is a question without an answer."""
 
 
-class _Console(Console):
-    """One that ends quietly where nobody reads on, as behind `| head`."""
-
-    def on_broken_pipe(self) -> None:
-        """What is under way here has nobody to tell; a turn goes on by itself."""
-        os._exit(_NOBODY_READS)
-
-
 class Screen:
     """Writes events as readable lines; text as it comes. What is denied is told once."""
 
     def __init__(self, file: TextIO) -> None:
-        self._console = _Console(file=file, highlight=False, markup=False, emoji=False)
+        self._console = console(file)
         self._flowing: str | None = None
         self._is_prompting = False
         self._questions: set[str] = set()

@@ -40,7 +40,7 @@ def search(  # noqa: PLR0913 - each is an option of the command
 ) -> None:
     """Find what holds all of these words, the best first."""
     if not words and not reindex:
-        raise typer.BadParameter("give some words, or --reindex", param_hint="WORDS")
+        raise typer.BadParameter("give some words, or --reindex", param_hint="WORD")
     screen = Screen(sys.stdout)
     if reindex:
         done = _reindexed(data_dir)

@@ -46,7 +46,9 @@ def serve(  # noqa: PLR0913 - each is an option of the command
         Path | None, typer.Option(help="Where token, events and logs are kept.")
     ] = None,
     host: Annotated[str | None, typer.Option(help="Address to bind; loopback only.")] = None,
-    port: Annotated[int | None, whole_number(help="Port to bind; 0 takes a free one.")] = None,
+    port: Annotated[
+        int | None, whole_number(help="Port to bind: 3333 if left out, 0 for a free one.")
+    ] = None,
     model: Annotated[
         str | None, typer.Option(help="A model's name, or scripted:FILE for the scripted one.")
     ] = None,

@@ -12,11 +12,6 @@ from supervisor.observability.health import Check
 _WORDS: Final = {True: ("ok", "green"), False: ("problem", "bold red"), None: ("info", "dim")}
 
 
-def console() -> Console:
-    """What it is shown on."""
-    return Console(highlight=False, markup=False, emoji=False)
-
-
 def show(screen: Console, check: Check) -> None:
     """Show one."""
     word, style = _WORDS[check.ok]

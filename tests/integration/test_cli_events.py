@@ -40,5 +40,8 @@ async def test_the_latest_events_are_told_and_those_of_a_type_behind_a_number(
     assert behind.out.decode().splitlines() == lines[1:]
     behind = await world.command("events", "--after", str(numbers[1]), "--json")
     assert [json.loads(line)["number"] for line in behind.out.splitlines()] == numbers[2:]
+    anew = await world.command("events", "--after", "9999", "--json", "--limit", "1")
+    assert json.loads(anew.out)["number"] == 1
+    assert "it is none that was given here" in anew.err
     wrong = await world.command("events", "--type", "nothing")
     assert wrong.status == 1
