@@ -23,6 +23,7 @@ _DECLINED = (
     "the question is declined here; to answer such a one, use a terminal or --approve ask, or leave"
     " it to others with --approve wait"
 )
+_ONCE_ONLY = "nothing can be granted beyond this call: y allows it this once, n denies"
 _INPUT_ENDED = "the input ended before somebody answered"
 _ANSWERS = frozenset({"granted", "denied"})
 _OWN_WORDS = "other"
@@ -130,8 +131,10 @@ class Asker:
             word = said.strip().lower()
             if word in {"?", "h", "help"}:
                 self._explain(with_numbers=bool(suggested))
-            elif suggested and (begun := after_p(said)) is not None:
-                if given := own_pattern(begun or await self._pattern(keyboard)):
+            elif (begun := after_p(said)) is not None:
+                if not suggested:
+                    self._screen.line(_ONCE_ONLY, "yellow")
+                elif given := own_pattern(begun or await self._pattern(keyboard)):
                     return "grant", {"scope": "session", **given}
             elif (meant := _meant(word, suggested)) is not None:
                 return meant
@@ -141,12 +144,8 @@ class Asker:
                 return "deny", {"message": told} if told else {}
             else:
                 # Who types a number means to grant something: that is no "no".
-                self._screen.line(
-                    "that is none of the choices"
-                    if suggested
-                    else "nothing can be granted beyond this call: y allows it this once, n denies",
-                    "yellow",
-                )
+                none = "that is none of the choices" if suggested else _ONCE_ONLY
+                self._screen.line(none, "yellow")
 
     def _offer(self, suggested: Sequence[Mapping[str, Any]]) -> None:
         if suggested:

@@ -189,7 +189,7 @@ async def test_a_number_where_nothing_is_suggested_is_asked_about_again(world: A
         )
     )
     await until(world.parts.approvals.pending)
-    shown = await typed(world, "1", "2, 3", "y")
+    shown = await typed(world, "1", "2, 3", "p", "p bash curl", "y")
     assert (await asking).decision == "granted"
-    assert shown.count("nothing can be granted beyond this call") == 2
+    assert shown.count("nothing can be granted beyond this call") == 4
     assert "or numbers" not in shown
