@@ -42,12 +42,14 @@ class Stdin:
     """What a command may read from its standard input, where that isn't the terminal's.
 
     `text` is all of it, as far as it can be told; `sources` are the programs that feed it through
-    a pipe or a substitution, `path` the file behind `<`.
+    a pipe or a substitution, `path` the file behind `<`. `secret` says why it may hold one, where
+    the call puts a variable of the environment in.
     """
 
     text: Value
     sources: tuple[str, ...] = ()
     path: Value | None = None
+    secret: str = ""
 
 
 class Fixed(tuple[Value, ...]):

@@ -6,6 +6,7 @@ from supervisor.policy.bash.shell.algebra import DATA, EMPTY, alone, join, liter
 from supervisor.policy.bash.shell.arithmetic import evaluated
 from supervisor.policy.bash.shell.expand import scalar, word_value
 from supervisor.policy.bash.shell.fields import fields
+from supervisor.policy.bash.shell.secrets import takes_secret
 from supervisor.policy.bash.shell.syntax import Assignment, Element, Word
 from supervisor.policy.bash.value import HOLE, MOST_TEXTS, Text, Value
 
@@ -33,6 +34,7 @@ def assigned(shell: "Work", node: Assignment) -> tuple[str, Value]:
     """Make an assignment; its name and value."""
     value, place = _evaluated(shell, node)
     assigned_specially(shell, node.name, value)
+    takes_secret(node, shell.scope)
     _keep(shell, node, value, place)
     return node.name, value
 
@@ -40,6 +42,7 @@ def assigned(shell: "Work", node: Assignment) -> tuple[str, Value]:
 def declared(shell: "Work", node: Assignment) -> Value:
     """`export name=value`: the word as the program gets it, which makes the assignment."""
     value, place = _evaluated(shell, node)
+    takes_secret(node, shell.scope)
     if place is not None:
         _keep(shell, node, value, place)
     return join((literal(f"{node.name}="), value))

@@ -1,5 +1,6 @@
 """Runs simple commands: their words and circumstances, and the functions and aliases they call."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from supervisor.policy.bash.invocation import Direction, Fixed, Invocation, Part, Redirect, Stdin
@@ -14,7 +15,12 @@ from supervisor.policy.bash.shell.machine import MOST_TEXTS_RUN, Work
 from supervisor.policy.bash.shell.names import programs
 from supervisor.policy.bash.shell.parameters import listed
 from supervisor.policy.bash.shell.printing import write_output
-from supervisor.policy.bash.shell.secrets import PRINTS, shown_secret
+from supervisor.policy.bash.shell.secrets import (
+    POSITIONAL,
+    prints_input,
+    prints_words,
+    shown_secret,
+)
 from supervisor.policy.bash.shell.shell_builtins import BUILTINS, DESCRIPTOR, HANDLERS, PREFIXES
 from supervisor.policy.bash.shell.streams import redirected
 from supervisor.policy.bash.shell.syntax import (
@@ -118,11 +124,19 @@ class Commands(Work):
                     row.extend(more[0])
             else:
                 rows = [[*row, *extra] for row in rows for extra in more]
-        if rows[0] and rows[0][0].only in PRINTS:
-            why = shown_secret(node.words, self.scope)
-            if why is not None:
-                self.doubt(why)
+        if rows[0]:
+            self._shown(rows[0], node)
         return [tuple(row) for row in rows], tuple(given)
+
+    def _shown(self, row: Sequence[Value], node: Simple) -> None:
+        """Note a secret that a command's words hold, where it prints or keeps them."""
+        prints = prints_words(row)
+        if prints or row[0].only == "set":
+            why = shown_secret(node.words, self.scope)
+            if why is not None and prints:
+                self.doubt(why)
+            elif why is not None:
+                self.scope.secrets |= POSITIONAL
 
     def word_rows(self, word: Word | Assignment) -> list[Row]:
         """The fields that one word may become."""
@@ -225,6 +239,8 @@ class Commands(Work):
 
     def _outcome(self, name: str | None, argv: Row, given: Given) -> None:
         """What a command leaves in the shell, in files and in its output, as far as it is known."""
+        if self.stdin is not None and self.stdin.secret and prints_input(argv):
+            self.doubt(self.stdin.secret)
         handler = HANDLERS.get(name)
         if handler is not None:
             handler(self, argv, dict(given))
@@ -322,6 +338,9 @@ class Commands(Work):
         attributes = self.scope.references, self.scope.shapes
         kept = self.forked, self.conditional, self.leaves
         self.scope.positional = argv[1:]
+        secrets = self.scope.secrets
+        if not node.fixed and shown_secret(node.words, self.scope) is not None:
+            self.scope.secrets |= POSITIONAL
         self.forked = self.conditional = False
         self.calls.append(definition)
         self.locals.append({})
@@ -335,6 +354,7 @@ class Commands(Work):
         self.forked, self.conditional, self.leaves = kept
         self.scope.references, self.scope.shapes = attributes
         self.scope.positional = positional
+        self.scope.secrets = (self.scope.secrets - POSITIONAL) | (secrets & POSITIONAL)
         self.budget.nesting += 1
 
 

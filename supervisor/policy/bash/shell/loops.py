@@ -6,6 +6,7 @@ from supervisor.policy.bash.shell.algebra import DATA, EMPTY, join, telling, uni
 from supervisor.policy.bash.shell.commands import Commands
 from supervisor.policy.bash.shell.names import programs
 from supervisor.policy.bash.shell.scope import Scope, merged
+from supervisor.policy.bash.shell.secrets import shown_secret
 from supervisor.policy.bash.shell.syntax import Command, For, Sequence, Simple, While
 from supervisor.policy.bash.value import MOST_TEXTS, Value
 
@@ -33,6 +34,12 @@ class Loops(Commands):
         if not found:
             return
         alone = len(found) == 1 and len(given) == 1
+        if node.words is None:
+            hold = "@" in self.scope.secrets
+        else:
+            hold = shown_secret(node.words, self.scope) is not None
+        if hold:
+            self.scope.secrets |= {node.name}
         everything = found[0] if alone else union(value for row in given for value in row)
         if node.select:
             self.scope.assign(node.name, everything)

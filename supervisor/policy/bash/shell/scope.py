@@ -81,6 +81,8 @@ class Scope:
     """Attributes that change what an assignment leaves: lower, upper, integer, readonly."""
     exports_all: bool = False
     """`set -a`."""
+    secrets: frozenset[str] = frozenset()
+    """Variables that the call has given the text of a secret one."""
     written: dict[str, Sink] = field(default_factory=dict)
     """What the call has put into files, by their names; one for all copies of the state."""
 
@@ -110,7 +112,7 @@ class Scope:
             self.cwd, self.home, dict(self.variables), dict(self.arrays), dict(self.functions),
             dict(self.aliases), self.positional, self.name, self.previous, self.folders,
             dict(self.files), dict(self.exported), self.unset, self.last, self.globbing,
-            self.environment, self.references, self.shapes, self.exports_all,
+            self.environment, self.references, self.shapes, self.exports_all, self.secrets,
             self.written,
         )  # fmt: skip
 
@@ -296,3 +298,4 @@ def _merge_attributes(both: Scope, first: Scope, second: Scope) -> None:
     if first.shapes != second.shapes:
         both.shapes = {**second.shapes, **first.shapes}
     both.exports_all = first.exports_all or second.exports_all
+    both.secrets = first.secrets | second.secrets

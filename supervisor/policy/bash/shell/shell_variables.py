@@ -182,6 +182,9 @@ def read(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) -> None
     if connects(stdin.sources if stdin is not None else (), orders=shell.repeats):
         text = hinted(text, [NETWORK])
     lines = _lines(text, options, every=shell.repeats)
+    if stdin is not None and stdin.secret:
+        said = [options["a"]] if "a" in options else names
+        shell.scope.secrets |= {each.only for each in said if each.only}
     if "a" in options and options["a"].only:
         _read_array(shell, options["a"].only, lines, text, ifs)
         return
@@ -290,6 +293,8 @@ def mapfile(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) -> N
     if stdin is not None and text is None and connects(stdin.sources, orders=True):
         stdin = Stdin(hinted(stdin.text, [NETWORK]), stdin.sources)
     name = shell.scope.resolved(name)
+    if stdin is not None and stdin.secret:
+        shell.scope.secrets |= {name}
     mark = (alone(options["d"]) if "d" in options else "\n") or HOLE
     if text is None:
         hints = lines_in(stdin.text) if stdin is not None else ()

@@ -7,8 +7,9 @@ from supervisor.policy.bash.shell.algebra import DATA, EMPTY, alone, hinted, joi
 from supervisor.policy.bash.shell.expand import scalar, word_value
 from supervisor.policy.bash.shell.fields import fields
 from supervisor.policy.bash.shell.hints import NETWORK, lines_in
+from supervisor.policy.bash.shell.secrets import held_secret
 from supervisor.policy.bash.shell.sink import Sink
-from supervisor.policy.bash.shell.syntax import Command, HereDocument, Process, Redirection
+from supervisor.policy.bash.shell.syntax import Command, HereDocument, Process, Redirection, Word
 from supervisor.policy.bash.value import HOLE, MOST_TEXTS, Text, Value
 
 if TYPE_CHECKING:
@@ -33,14 +34,10 @@ def redirected(shell: "Work", node: Command) -> tuple[Redirect, ...]:
 
 def _redirect(shell: "Work", node: Redirection, found: list[Redirect]) -> None:
     operator, descriptor, target = node.operator, node.descriptor, node.target
-    if isinstance(target, HereDocument):
-        text = scalar(shell, target.parts) if target.parts else EMPTY
-        _feed(shell, descriptor, Stdin(text))
+    if isinstance(target, HereDocument) or operator == "<<<":
+        _feed(shell, descriptor, _here(shell, target))
         return
     shell.produced = None
-    if operator == "<<<":
-        _feed(shell, descriptor, Stdin(join((word_value(shell, target), literal("\n")))))
-        return
     if target.value is not None:
         value = target.value
     else:
@@ -69,6 +66,16 @@ def _redirect(shell: "Work", node: Redirection, found: list[Redirect]) -> None:
         _answer(shell, value)
     number_of = int(descriptor) if descriptor and len(descriptor) <= _DIGITS else None
     found.append(Redirect(direction, value, shell.part(node), number_of))
+
+
+def _here(shell: "Work", target: Word | HereDocument) -> Stdin:
+    """What a here-document or a here-text gives."""
+    shell.produced = None
+    if isinstance(target, HereDocument):
+        text = scalar(shell, target.parts) if target.parts else EMPTY
+    else:
+        text = join((word_value(shell, target), literal("\n")))
+    return Stdin(text, secret=held_secret(target.parts, shell.scope) or "")
 
 
 def _answer(shell: "Work", value: Value) -> None:
