@@ -63,14 +63,21 @@ def change_folder(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]
     elif alone(target) == "":
         return
     else:
-        new = joined(scope.cwd, target)
-        folders = dict(shell.prefix).get("CDPATH") or scope.variables.get("CDPATH")
-        if folders is not None and any(
-            not each.text.startswith(("/", "./", "../")) for each in target.texts
-        ):
-            new = union((new, *_by_path(folders, scope.cwd, target)))
+        new = _led(shell, target)
     scope.previous, scope.cwd = scope.cwd, new
     scope.variables.pop("PWD", None)
+
+
+def _led(shell: "Work", target: Value) -> Value:
+    """Where a word leads, from the folder or from one of CDPATH."""
+    scope = shell.scope
+    new = joined(scope.cwd, target)
+    folders = dict(shell.prefix).get("CDPATH") or scope.variables.get("CDPATH")
+    if folders is not None and any(
+        not each.text.startswith(("/", "./", "../")) for each in target.texts
+    ):
+        new = union((new, *_by_path(folders, scope.cwd, target)))
+    return new
 
 
 def _by_path(folders: Value, cwd: Value, target: Value) -> list[Value]:
@@ -98,7 +105,7 @@ def push_folder(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) 
     ):
         scope.cwd, scope.folders = union((old, *scope.folders)), ()
     else:
-        scope.cwd, scope.folders = joined(old, words[0]), (old, *scope.folders)
+        scope.cwd, scope.folders = _led(shell, words[0]), (old, *scope.folders)
     scope.arrays["DIRSTACK"] = (
         {str(place): each for place, each in enumerate((scope.cwd, *scope.folders))}
         if len(scope.folders) < MOST_TEXTS

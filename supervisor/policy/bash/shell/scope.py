@@ -16,10 +16,13 @@ DEFAULT_SEPARATORS: Final = literal(" \t\n")
 """`$IFS` where nobody has changed it."""
 
 INHERITED: Final = frozenset(
-    {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "OLDPWD", "TMPDIR", "LANG", "TERM",
-     "EDITOR", "PAGER"}
-)  # fmt: skip
-"""Variables that a shell has from its environment, so that a new value reaches its children."""
+    """PATH HOME USER LOGNAME SHELL PWD OLDPWD TMPDIR LANG TERM EDITOR VISUAL PAGER MANPAGER BROWSER
+    GIT_EDITOR GIT_PAGER GIT_ASKPASS GIT_SSH_COMMAND GIT_EXTERNAL_DIFF SSH_ASKPASS
+    LESSOPEN""".split()  # noqa: SIM905  (a table to read)
+)
+"""Variables that a shell may have from its environment: its children get a new value of them."""
+_CALLED: Final = frozenset({"BASH_ALIASES", "BASH_CMDS"})
+"""Arrays of what names of commands stand for."""
 
 SHELLS: Final = frozenset({"SHELL", "BASH"})
 """Variables that name a shell, whichever it is."""
@@ -179,6 +182,8 @@ class Scope:
     def fill_array(self, name: str, elements: dict[str, Value]) -> None:
         """Give an array its elements; of one that the shell itself heeds, the first counts."""
         self.arrays[name] = elements
+        if name in _CALLED:
+            self.aliases.update(elements)
         if name in INHERITED:
             first = elements.get("0") or next(iter(elements.values()), EMPTY)
             self.variables[name] = first

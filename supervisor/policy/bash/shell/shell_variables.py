@@ -30,6 +30,7 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PLACE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?")
 _PAIR: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^\]]*\])?(\+?)=", re.DOTALL)
 DEFAULT_IFS: Final = " \t\n"
+_UNKNOWN_NAME: Final = "variables that can't be known are set"
 _DIGITS: Final = 4
 _MOST_LINES: Final = 512
 
@@ -56,8 +57,8 @@ def declare(  # noqa: C901, PLR0912 - what options and forms there are
             variable = match[1] if match is not None else each.text
             if _NAME.fullmatch(variable) is None:
                 shell.hidden(Value((each,)))
-                if name == "export" and word.from_data:
-                    shell.doubt("variables that can't be known are set")
+                if HOLE in variable.partition("=")[0] and "p" not in options:
+                    shell.doubt(_UNKNOWN_NAME)
                 continue
             if "n" in options:
                 target = each.text[match.end() :] if match is not None else ""
@@ -175,6 +176,8 @@ def read(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) -> None
     names = argv[place:] or (literal("REPLY"),)
     for name in names:
         shell.hidden(name)
+        if HOLE in name.texts[0].text:
+            shell.doubt(_UNKNOWN_NAME)
     stdin = _input(shell, options)
     text = stdin.text if stdin is not None else DATA
     ifs = alone(dict(shell.prefix).get("IFS") or shell.scope.get("IFS") or UNKNOWN)
@@ -289,6 +292,7 @@ def mapfile(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) -> N
     stdin = _input(shell, options)
     text = stdin.text.only if stdin is not None else None
     if name is None:
+        shell.doubt(_UNKNOWN_NAME)
         return
     if stdin is not None and text is None and connects(stdin.sources, orders=True):
         stdin = Stdin(hinted(stdin.text, [NETWORK]), stdin.sources)
@@ -332,7 +336,10 @@ def printf(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) -> No
         return
     shell.hidden(argv[2])
     name = argv[2].only
-    if name is None or _PLACE.fullmatch(name) is None:
+    if name is None or HOLE in name:
+        shell.doubt(_UNKNOWN_NAME)
+        return
+    if _PLACE.fullmatch(name) is None:
         return
     texts = [each.only for each in argv[3:]]
     output = formatted([each for each in texts if each is not None]) if None not in texts else None
