@@ -31,11 +31,21 @@ from supervisor.policy.bash.particular import (
     sqlite,
     test,
 )
-from supervisor.policy.bash.services import cloud, httpie, kubectl_get, redis, ssh_keygen
+from supervisor.policy.bash.services import (
+    api,
+    cloud,
+    goals,
+    httpie,
+    kubectl_get,
+    redis,
+    requests,
+    ssh_keygen,
+)
 from supervisor.policy.bash.use import Use
 from supervisor.policy.bash.wrappers import env, fzf, listing, parallel, served, xargs
 
 READ_BY: Final[Mapping[str, Callable[[Use], None]]] = {
+    "api": api,
     "bwrap": bwrap,
     "chmod": chmod,
     "cloud": cloud,
@@ -50,6 +60,7 @@ READ_BY: Final[Mapping[str, Callable[[Use], None]]] = {
     "fetched": fetched,
     "find": find,
     "fzf": fzf,
+    "goals": goals,
     "git-batch": git_batch,
     "git-clean": git_clean,
     "git-config": git_config,
@@ -68,6 +79,7 @@ READ_BY: Final[Mapping[str, Callable[[Use], None]]] = {
     "ps": ps,
     "quoting": quoting,
     "redis": redis,
+    "requests": requests,
     "root": root,
     "scp": scp,
     "served": served,
