@@ -11,7 +11,7 @@ from supervisor.policy.bash.effect import Act, Analysis, Effect, ShellContext
 from supervisor.policy.bash.effects import analyse
 from supervisor.policy.bash.memory import Memory
 from supervisor.policy.bash.table import CommandTable
-from supervisor.policy.dangerous import DangerRule
+from supervisor.policy.dangerous import DangerRule, PlaceRules
 from supervisor.policy.deny_list import DenyList, DenyRule
 from supervisor.policy.kept import Kept, Sources
 from supervisor.policy.permissions import Permissions
@@ -113,7 +113,7 @@ class CompiledPolicy:
     own_folders: tuple[str, ...]
     dangerous_acts: Mapping[Act, tuple[DangerRule, ...]] = field(init=False)
     """The rules of `dangerous` that aren't about places, by act: most effects fall under none."""
-    dangerous_places: Mapping[Act, tuple[DangerRule, ...]] = field(init=False)
+    dangerous_places: Mapping[Act, PlaceRules] = field(init=False)
     """The others."""
     filled: Kept = field(init=False)
     """Folders that aren't filled as a whole, as something protected may be among what arrives."""
@@ -132,7 +132,8 @@ class CompiledPolicy:
         places = [rule for rule in self.dangerous if rule.is_about_places]
         acts = [rule for rule in self.dangerous if not rule.is_about_places]
         object.__setattr__(self, "dangerous_acts", _by_act(acts))
-        object.__setattr__(self, "dangerous_places", _by_act(places))
+        by_act = {act: PlaceRules(some) for act, some in _by_act(places).items()}
+        object.__setattr__(self, "dangerous_places", by_act)
         object.__setattr__(self, "filled", Kept(self.protected))
         object.__setattr__(self, "sources", Sources(self.denied))
         object.__setattr__(self, "memory", Memory())

@@ -74,6 +74,30 @@ class DangerRule:
         return any(host_matches(host, each) for host in hosts_of(target) for each in self.hosts)
 
 
+class PlaceRules:
+    """The rules about places for one kind of act, with a look that tells that none can hit."""
+
+    def __init__(self, rules: Iterable[DangerRule]) -> None:
+        self.rules = tuple(rules)
+        self._kinds = frozenset(kind for rule in self.rules for kind in rule.kinds)
+        tops = [_top(each) for rule in self.rules for each in rule.paths]
+        anywhere = "" in tops or any(rule.folders for rule in self.rules)
+        self._tops = ("",) if anywhere else tuple(dict.fromkeys(tops))
+
+    def may_hit(self, places: Iterable[str], kind: Kind) -> bool:
+        """Whether one of these absolute paths, or what lies there, may be meant: most aren't."""
+        for place in places:
+            if place.startswith(self._tops):
+                return True
+        return kind in self._kinds
+
+
+def _top(glob: str) -> str:
+    """The folder below the root that all lies in which a glob means; empty if that isn't known."""
+    top = "/".join(glob.split("/")[:2])
+    return top if top.startswith("/") and top[1:].isalnum() else ""
+
+
 class _Folders:
     """Folders with all above them."""
 

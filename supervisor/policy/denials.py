@@ -28,6 +28,7 @@ _TOUCHES = frozenset({Act.READ, Act.LINK}) | CHANGES
 _READ: Final = Act.READ
 _WRITE: Final = Act.WRITE
 _LINK: Final = Act.LINK
+_UNSEEN: Final = Kind.UNSEEN
 
 
 def refused(judged: Judged) -> Deny | None:
@@ -192,8 +193,13 @@ def _at_a_place(judged: Judged) -> Deny | None:
         some = rules.get(effect.act)
         if some is None or (effect.act is _READ and effect.reason == IN_DOUBT):
             continue
+        fact = target.fact
+        if target.pattern is None and (fact is None or not fact.matches):
+            kind = _UNSEEN if fact is None else fact.kind
+            if not some.may_hit(target.places, kind):
+                continue
         whole = target.broad and target.pattern is not None
-        for rule in some:
+        for rule in some.rules:
             if rule.fits(effect, whole=whole) and _hits(judged, rule, target):
                 return _danger(rule, effect)
     return None
@@ -218,7 +224,7 @@ def _hits(judged: Judged, rule: DangerRule, target: Target) -> bool:
     if rule.recursive and any(glob.strip("*") for glob in target.effect.only):
         return False  # only files of some name
     fact = target.fact
-    kind = fact.kind if fact is not None else Kind.UNSEEN
+    kind = fact.kind if fact is not None else _UNSEEN
     for place in target.places:
         if rule.hits_place(place, vault, home, kind):
             return True

@@ -179,7 +179,9 @@ class _Look(Gathered):
             self._untold(invocation, name)
             self._without_unknown(invocation, name)
             if invocation.argv[0].from_data:
-                use = Use(self, invocation, _UNKNOWN_PROGRAM, name, invocation.cwd, Parsed())
+                use = Use(
+                    self, invocation, _UNKNOWN_PROGRAM, name, invocation.cwd, Parsed.nothing()
+                )
                 told = program_of(use)
                 if told is not None and HOLE not in told:
                     self.repeats = True
@@ -217,7 +219,7 @@ class _Look(Gathered):
         if not is_from_data(argv):
             self._known(invocation, command, name, plain_words(argv))
             return
-        use = Use(self, invocation, command, name, invocation.cwd, Parsed())
+        use = Use(self, invocation, command, name, invocation.cwd, Parsed.nothing())
         perhaps = self._printed(use)
         descend(use, command, use.argv)
         self._does(use, argv, plain_words(argv))
@@ -230,7 +232,7 @@ class _Look(Gathered):
         """A command in whose words is nothing that another one prints."""
         argv = invocation.argv
         if command.commands:
-            use = Use(self, invocation, command, name, invocation.cwd, Parsed())
+            use = Use(self, invocation, command, name, invocation.cwd, Parsed.nothing())
             descend(use, command, argv)
         else:
             use = Use(self, invocation, command, name, invocation.cwd, parse(command, argv, 1))
@@ -260,7 +262,7 @@ class _Look(Gathered):
                 self.script(text, use.within(argv))
             programs = self._renamed.at(place, self.effects)
         else:
-            programs = self._kept.programs_named(name)
+            programs = () if self._kept.empty else self._kept.programs_named(name)
         for program in programs:
             if program != name:
                 self.run(use.within((known(program), *argv[1:])))

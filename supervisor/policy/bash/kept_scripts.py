@@ -10,6 +10,7 @@ from supervisor.policy.bash.shell.outputs import printed
 from supervisor.policy.bash.value import HOLE, Value, known
 
 _MOST: Final = 32
+_READS: Final = frozenset({Direction.READ, Direction.BOTH})
 
 
 class KeptScripts:
@@ -18,6 +19,8 @@ class KeptScripts:
     def __init__(self) -> None:
         self.empty = True
         """Whether the call has put nothing into files so far, as far as it has been looked at."""
+        self.reads = False
+        """Whether a redirect of the call reads a file."""
         self._texts: dict[str, str] = {}
         self._likely: dict[str, list[str]] = {}
         """Texts that a file may hold whose content can't be told."""
@@ -31,6 +34,8 @@ class KeptScripts:
         """Remembers a command whose output, or whose input as `tee`, is left in files."""
         self._noted.append(invocation)
         self.empty = False
+        for each in invocation.redirects:
+            self.reads = self.reads or each.direction in _READS
 
     def hold(self, place: Value, text: str) -> None:
         """Remembers what code puts into a file, or may put there."""

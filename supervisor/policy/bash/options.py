@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from supervisor.policy.bash.places import Found
@@ -47,14 +47,19 @@ class Parsed:
     known, `puts` those of them that by their name are written, `reports` those that may be.
     """
 
-    values: list[tuple[Option, Value]] = field(default_factory=list)
-    operands: list[Value] = field(default_factory=list)
-    tags: set[str] = field(default_factory=set)
-    before: int | None = None
-    loose: bool = False
-    doubts: list[Value] = field(default_factory=list)
-    puts: list[Value] = field(default_factory=list)
-    reports: list[Value] = field(default_factory=list)
+    values: list[tuple[Option, Value]]
+    operands: list[Value]
+    tags: set[str]
+    before: int | None
+    loose: bool
+    doubts: list[Value]
+    puts: list[Value]
+    reports: list[Value]
+
+    @classmethod
+    def nothing(cls) -> "Parsed":
+        """No words, for a command whose own aren't sorted yet, or don't matter."""
+        return cls([], [], set(), None, False, [], [], [])
 
 
 def cut(word: Value, count: int) -> Value:
@@ -77,7 +82,8 @@ def parse(  # noqa: C901 - one case a kind of word; split, it would be slower
 ) -> Parsed:
     """The words from index `at` on, sorted as the command would."""
     style = style or command.style
-    options, operands, size = command.options, list[Value](), len(argv)
+    options, size = command.options, len(argv)
+    operands: list[Value] = []
     parsed = Parsed([], operands, set(command.tags), None, False, [], [], [])
     if style == "keys":
         _keys(command, argv, at, parsed)
@@ -90,8 +96,9 @@ def parse(  # noqa: C901 - one case a kind of word; split, it would be slower
         word = argv[at]
         text = word.texts[0].text
         at += 1
-        if text[:1] != "-" or text == "-":
-            if text[:1] == "+" and "+" in options:
+        first = text[:1]
+        if first != "-" or text == "-":
+            if first == "+" and "+" in options:
                 _take(options["+"], cut(word, 1), parsed)
                 continue
             if HOLE in text and (text[0] == HOLE or word.texts[0].many):

@@ -70,13 +70,15 @@ def variables(look: Look, invocation: Invocation, program: str) -> None:
             continue
         if variable.holding and text is not None and not any(w in text for w in variable.holding):
             continue
-        use = Use(look, invocation, _BARE, program, invocation.cwd, Parsed())
+        use = Use(look, invocation, _BARE, program, invocation.cwd, Parsed.nothing())
         if variable.role.kind == "text":
             if name != "PATH" or not _usual_path(value, look):
                 use.unknown(f"{name} {variable.reason}")
         else:
             bare = use.within((value,))
-            inner = Use(look, _without(bare, name), _BARE, program, invocation.cwd, Parsed())
+            inner = Use(
+                look, _without(bare, name), _BARE, program, invocation.cwd, Parsed.nothing()
+            )
             inner.aside = True
             play_as(inner, variable.role.kind, value, variable.role.detail)
     if settings and base == "git":
@@ -100,7 +102,7 @@ def _usual_path(value: Value, look: Look) -> bool:
 
 
 def _git_settings(look: Look, invocation: Invocation, settings: dict[str, Value]) -> None:
-    use = Use(look, invocation, _BARE, "git", invocation.cwd, Parsed())
+    use = Use(look, invocation, _BARE, "git", invocation.cwd, Parsed.nothing())
     for name, value in settings.items():
         if name.startswith("GIT_CONFIG_KEY_"):
             other = settings.get(f"GIT_CONFIG_VALUE_{name.rpartition('_')[2]}")

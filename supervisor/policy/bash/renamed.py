@@ -66,7 +66,7 @@ class Renamed:
         places = written_by(invocation)
         if argv[0].only == "tee":
             places += [join(invocation.cwd, each) for each in argv[1:]]
-        if places:
+        if places and self._may_give(invocation, seen):
             self._called(places, list(self._fed(invocation, seen)))
 
     def at(self, place: Value, seen: Sequence[Effect]) -> tuple[str, ...]:
@@ -101,6 +101,13 @@ class Renamed:
         yield from self._given(
             seen[-_MOST_BEFORE:], {id(each.part) for each in chain}, invocation.cwd
         )
+
+    def _may_give(self, invocation: Invocation, seen: Sequence[Effect]) -> bool:
+        """Whether anything is read so far that may be a program: mostly nothing is."""
+        stdin = invocation.stdin
+        if self._kept.reads or (stdin is not None and stdin.path is not None):
+            return True
+        return any(each.act in _GIVES for each in seen[-_MOST_BEFORE:])
 
     def _given(self, effects: Sequence[Effect], parts: set[int], cwd: Value) -> Iterator[str]:
         for each in effects:
