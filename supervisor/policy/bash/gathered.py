@@ -5,7 +5,7 @@ from operator import itemgetter
 from typing import Final
 
 from supervisor.policy.bash.effect import Act, Effect, ShellContext
-from supervisor.policy.bash.invocation import Invocation, Part
+from supervisor.policy.bash.invocation import Fixed, Invocation, Part
 from supervisor.policy.bash.kept_scripts import KeptScripts
 from supervisor.policy.bash.memory import Memory
 from supervisor.policy.bash.read import Budget
@@ -60,6 +60,8 @@ class Gathered:
 
     def matched(self, invocation: Invocation) -> None:
         """What a builtin is given by a glob: the names in the folders that it looks through."""
+        if type(invocation.argv) is Fixed:
+            return
         for word in invocation.argv[1:]:
             if any(each.pattern is not None and "/" in each.text for each in word.texts):
                 name = invocation.argv[0].texts[0].text

@@ -17,6 +17,8 @@ Handler = Callable[[Use, Value], None]
 
 _MOST_JOINED: Final = 64
 _LONGEST_DOUBT: Final = 512
+_SIGNS: Final = frozenset("=@,:#")
+_SIGNS_IN_REPORTS: Final = frozenset("=,:")
 _PARTS: Final = re.compile(r"[=@,:#]+")
 _IN_REPORTS: Final = re.compile(r"[=,:]+")
 _ADDRESS: Final = re.compile(r"\b(?!file:)[A-Za-z][\w+.-]*://[^\s,]*")
@@ -70,7 +72,7 @@ def _doubt(use: Use, value: Value) -> None:
             use.emit(Act.READ, IN_DOUBT, target)
             if len(value.texts) > 1 or "::" in text:
                 return
-        if len(text) <= _LONGEST_DOUBT and any(sign in text for sign in "=@,:#"):
+        if len(text) <= _LONGEST_DOUBT and not _SIGNS.isdisjoint(text):
             if "://" in text:
                 for address in _ADDRESS.findall(text):
                     use.send(Value(known(address).texts, value.from_data), "may reach an address")
@@ -106,7 +108,7 @@ def _report(use: Use, value: Value) -> None:
         return
     _put(use, value)
     for each in value.texts:
-        if len(each.text) <= _LONGEST_DOUBT and any(sign in each.text for sign in "=,:"):
+        if len(each.text) <= _LONGEST_DOUBT and not _SIGNS_IN_REPORTS.isdisjoint(each.text):
             for piece in _IN_REPORTS.split(_ADDRESS.sub("", each.text)):
                 if looks_like_path(piece):
                     _put(use, known(piece))

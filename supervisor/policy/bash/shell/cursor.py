@@ -45,15 +45,11 @@ class Cursor:
 
     def blanks(self) -> str:
         """Step over blanks and continued lines; the character behind them."""
-        if self.at >= self.size:
-            return ""
-        here = self.text[self.at]
-        if here not in SKIPPED:
-            return here
-        match = _BLANKS.match(self.text, self.at)
+        at = self.at
+        match = _BLANKS.match(self.text, at)
         if match is not None:
-            self.at = match.end()
-        return self.text[self.at] if self.at < self.size else ""
+            at = self.at = match.end()
+        return self.text[at] if at < self.size else ""
 
     def note(self, problem: Broken) -> None:
         """Keep what is wrong."""

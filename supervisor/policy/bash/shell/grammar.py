@@ -213,9 +213,10 @@ class Grammar(Compounds):
                 return Pipeline([])
         stages = [self.command()]
         while True:
-            if self.at < size and text[self.at] in SKIPPED:
-                self.blanks()
-            if self.at >= size or text[self.at] != "|":
+            here = text[self.at] if self.at < size else ""
+            if here in SKIPPED:
+                here = self.blanks()
+            if here != "|":
                 return Pipeline(stages)
             match = _PIPE.match(text, self.at)
             if match is None:

@@ -270,9 +270,9 @@ def _expressed(text: str) -> str | None:
 
 def _git(argv: Sequence[Value]) -> Iterator[Text]:
     texts = [each.texts[0].text for each in argv]
-    at = next((at for at, text in enumerate(texts) if at and text in _GIT), None)
-    if at is None:
+    if _GIT.isdisjoint(texts[1:]):
         return
+    at = next(at for at, text in enumerate(texts) if at and text in _GIT)
     if texts[at] in _GIT_NAMES_ONLY and not any(_NAMES_ONLY.fullmatch(each) for each in texts):
         return
     yield from _operands(argv[at:], anything=True, lists=False)
