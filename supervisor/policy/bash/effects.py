@@ -10,14 +10,14 @@ from supervisor.policy.bash.containers import elsewhere
 from supervisor.policy.bash.descent import descend
 from supervisor.policy.bash.effect import Act, Analysis, Effect, ShellContext
 from supervisor.policy.bash.feeders import filled, perhaps_read, program_of
-from supervisor.policy.bash.gathered import Gathered
 from supervisor.policy.bash.invocation import Invocation, Part, Reading, inside
-from supervisor.policy.bash.memory import Memory, key_of, place_of, placed_at
+from supervisor.policy.bash.memory import Memory
 from supervisor.policy.bash.options import Parsed, parse
 from supervisor.policy.bash.places import join, spread
 from supervisor.policy.bash.read import Shell, read_script
 from supervisor.policy.bash.readers import READ_BY
 from supervisor.policy.bash.redirects import redirects, variables
+from supervisor.policy.bash.remembering import MOST_COMMANDS, MOST_EFFECTS, Remembering
 from supervisor.policy.bash.table import Command, CommandTable, Operands, Role
 from supervisor.policy.bash.use import IN_DOUBT, Use, plain_words
 from supervisor.policy.bash.value import HOLE, Text, Value, known
@@ -32,8 +32,6 @@ from supervisor.policy.bash.variants import (
 
 DEEPEST: Final = 16
 """Texts within texts, and commands that start commands."""
-MOST_COMMANDS: Final = 3_000
-MOST_EFFECTS: Final = 20_000
 _RUN_AND_READ: Final = 2
 """Effects of a command that does no more than read a file."""
 _UNKNOWN_PROGRAM: Final = Command(Operands(middle=Role("either")))
@@ -61,7 +59,7 @@ def analyse(
     return Analysis(tuple(effects), complete, tuple(look.notes))
 
 
-class _Look(Gathered):
+class _Look(Remembering):
     """The analysis of one call, while it goes on."""
 
     def read(self, reading: Reading, around: Invocation | None = None) -> None:
@@ -112,7 +110,6 @@ class _Look(Gathered):
 
     def run(self, invocation: Invocation) -> None:
         """Looks at one command, with its redirects and variables."""
-        self.asked += 1
         if len(self.seen) >= MOST_COMMANDS or len(self.effects) >= MOST_EFFECTS:
             self.limit(invocation.part, "starts too many commands to be followed")
             return
@@ -126,6 +123,7 @@ class _Look(Gathered):
             first = argv[0].texts[0] if argv else None
             leaves = invocation.redirects or (first is not None and first.text == "tee")
             if leaves:
+                self.asked += 1
                 redirects(self, invocation)
                 self._kept.note(invocation)
             if first is not None:
@@ -142,39 +140,15 @@ class _Look(Gathered):
             self.matched(invocation)
         if first.pattern is None and len(argv[0].texts) == 1:
             if self.memory is None:
-                self._named(invocation, first.text)
+                self.named(invocation, first.text)
             else:
-                self._remembered(invocation, first.text, self.memory)
+                self.remembered(invocation, first.text, self.memory)
             return
+        self.asked += 1
         for name in names_of(argv[0], self.table.commands):
-            self._named(replace(invocation, argv=(known(name), *argv[1:])), name)
+            self.named(replace(invocation, argv=(known(name), *argv[1:])), name)
 
-    def _remembered(self, invocation: Invocation, name: str, memory: Memory) -> None:
-        """A command, whose effects may be known from another call if only its words make them."""
-        if invocation.cwd is not self._cwd:
-            self._cwd, self._place = invocation.cwd, place_of(invocation.cwd)
-        place = self._place
-        key = (
-            None
-            if place is None or self._kept.has_programs
-            else key_of(invocation, place, self.home, wrote=not self._kept.empty)
-        )
-        if key is None:
-            self._named(invocation, name)
-            return
-        effects, part = self.effects, invocation.part
-        held = memory.get(key)
-        if held is not None:
-            for each in held:
-                effects.append(placed_at(part, each))
-            return
-        size, asked = len(effects), self.asked
-        command = self.table.find(name) or _UNKNOWN_PROGRAM
-        self._known(invocation, command, name, key.words)
-        if self.asked == asked and self._kept.empty is not key.wrote:
-            memory.hold(key, effects[size:], part)
-
-    def _named(self, invocation: Invocation, name: str) -> None:
+    def named(self, invocation: Invocation, name: str) -> None:
         if HOLE in name:
             self._untold(invocation, name)
             self._without_unknown(invocation, name)
@@ -225,6 +199,10 @@ class _Look(Gathered):
         self._does(use, argv, plain_words(argv))
         if perhaps is not None and "help" not in use.parsed.tags:
             self._perhaps(replace(invocation, argv=perhaps))
+
+    def certain(self, invocation: Invocation, name: str, words: tuple[str, ...]) -> None:
+        """A command each of whose words is one text that is known."""
+        self._known(invocation, self.table.find(name) or _UNKNOWN_PROGRAM, name, words)
 
     def _known(
         self, invocation: Invocation, command: Command, name: str, words: tuple[str, ...]

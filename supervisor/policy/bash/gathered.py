@@ -36,7 +36,7 @@ class Gathered:
         """Whether the same command may have been looked at more than once."""
         self.notes: list[str] = []
         self.asked = 0
-        """How often a reader asked for more than its own command's words, or started something."""
+        """How often more was asked for than a command's own words, or what it starts, tell."""
         self._cwd: Value | None = None
         self._place: str | None = None
         """The folder of the last command, and what it is as part of a key."""

@@ -1,7 +1,8 @@
 """What single commands did in calls before, where that follows from their own words alone."""
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple, TypeAlias
+from dataclasses import replace
+from typing import Final, NamedTuple
 
 from supervisor.policy.bash.effect import Effect
 from supervisor.policy.bash.invocation import Fixed, Invocation, Part, Stdin
@@ -13,6 +14,8 @@ LONGEST: Final = 1_024
 """Characters of all that tells one command from another."""
 MOST_EFFECTS: Final = 32
 """Effects of one command."""
+MOST_STARTED: Final = 8
+"""Commands that one command starts."""
 
 
 class Key(NamedTuple):
@@ -29,8 +32,15 @@ class Key(NamedTuple):
     """Whether the call has put anything into files before: a command may run one of these."""
 
 
-Held: TypeAlias = tuple[Effect, ...]
-"""Effects, with the place in the call that they were met at first."""
+class Held(NamedTuple):
+    """What a command did, with the place in the call and the input that it had when it was met.
+
+    `started` are the commands that it started itself (`timeout 9 pytest`), these and all below.
+    """
+
+    effects: tuple[Effect, ...]
+    started: tuple[Invocation, ...]
+    stdin: Stdin | None
 
 
 class Memory:
@@ -55,14 +65,21 @@ class Memory:
                 self._put(key, held)
         return held
 
-    def hold(self, key: Key, effects: Sequence[Effect], part: Part) -> None:
-        """Remembers the effects of a command that stands at `part`, if they are few."""
-        if len(effects) > MOST_EFFECTS:
+    def hold(
+        self,
+        key: Key,
+        effects: Sequence[Effect],
+        invocation: Invocation,
+        started: Sequence[Invocation] = (),
+    ) -> None:
+        """Remembers the effects of a command, if they are few and stand where it does."""
+        if len(effects) > MOST_EFFECTS or len(started) > MOST_STARTED:
             return
+        part = invocation.part
         for each in effects:
             if each.part is not part:
                 return
-        self._put(key, tuple(effects))
+        self._put(key, Held(tuple(effects), tuple(started), invocation.stdin))
 
     def clear(self) -> None:
         """Forgets everything."""
@@ -126,6 +143,20 @@ def _given(stdin: Stdin) -> tuple[object, ...] | None:
     if len(only.text) > LONGEST:
         return None
     return (only.text, only.pattern, only.many, value.from_data, stdin.sources)
+
+
+def started_by(invocation: Invocation, held: Held) -> list[Invocation]:
+    """What a command starts that is remembered, in the circumstances of the call at hand."""
+    return [
+        replace(
+            each,
+            part=invocation.part,
+            stdin=invocation.stdin if each.stdin is held.stdin else each.stdin,
+            background=invocation.background,
+            in_endless_loop=invocation.in_endless_loop,
+        )
+        for each in held.started
+    ]
 
 
 def placed_at(part: Part, effect: Effect) -> Effect:

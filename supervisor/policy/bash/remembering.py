@@ -1,0 +1,74 @@
+"""Looks at the commands of a call with what is remembered of those of other calls."""
+
+from abc import ABC, abstractmethod
+from typing import Final
+
+from supervisor.policy.bash.gathered import Gathered
+from supervisor.policy.bash.invocation import Invocation
+from supervisor.policy.bash.memory import (
+    Held,
+    Memory,
+    key_of,
+    place_of,
+    placed_at,
+    started_by,
+)
+
+MOST_COMMANDS: Final = 3_000
+MOST_EFFECTS: Final = 20_000
+_OUTERMOST: Final = 1
+
+
+class Remembering(Gathered, ABC):
+    """The part of a look that asks the memory first."""
+
+    @abstractmethod
+    def named(self, invocation: Invocation, name: str) -> None:
+        """Looks at a command by its program's name."""
+
+    @abstractmethod
+    def certain(self, invocation: Invocation, name: str, words: tuple[str, ...]) -> None:
+        """The same where each of its words is one text that is known."""
+
+    def remembered(self, invocation: Invocation, name: str, memory: Memory) -> None:
+        """A command, whose effects may be known from another call if only its words make them."""
+        if invocation.cwd is not self._cwd:
+            self._cwd, self._place = invocation.cwd, place_of(invocation.cwd)
+        place = self._place
+        key = (
+            None
+            if place is None or self._kept.has_programs
+            else key_of(invocation, place, self.home, wrote=not self._kept.empty)
+        )
+        if key is None:
+            self.asked += 1
+            self.named(invocation, name)
+            return
+        effects, part = self.effects, invocation.part
+        held = memory.get(key)
+        if held is not None and (not held.started or self._may_start(held)):
+            for each in held.effects:
+                effects.append(placed_at(part, each))
+            if held.started:
+                self.seen += started_by(invocation, held)
+            return
+        size, asked, seen = len(effects), self.asked, len(self.seen)
+        self.certain(invocation, name, key.words)
+        started = self.seen[seen:]
+        if (
+            self.asked == asked
+            and self._kept.empty is not key.wrote
+            and (not started or self._depth == _OUTERMOST)
+        ):
+            memory.hold(key, effects[size:], invocation, started)
+
+    def _may_start(self, held: Held) -> bool:
+        """Whether no limit is met by a command that starts others, as none was at the first time.
+
+        How deep these go is known of commands that stand in the call's own text.
+        """
+        return (
+            self._depth == _OUTERMOST
+            and len(self.seen) + len(held.started) <= MOST_COMMANDS
+            and len(self.effects) + len(held.effects) <= MOST_EFFECTS
+        )
