@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from supervisor.ids import SessionId
-from tests.worlds.api import TOKEN, ApiWorld, api_world, done
+from tests.worlds.api import TOKEN, ApiWorld, api_world
+from tests.worlds.played_turns import done
 from tests.worlds.server import environment
 from tests.worlds.waiting import A_WHILE
 
