@@ -67,12 +67,6 @@ async def go_on(house: House, turn: Turn) -> None:
     await turn.go_on()
 
 
-def audited(house: House, kind: str) -> list[dict[str, Any]]:
-    lines = (house.root / "data" / "audit.jsonl").read_text().splitlines()
-    entries = [json.loads(line) for line in lines]
-    return [entry["body"] for entry in entries if entry["kind"] == kind]
-
-
 async def test_a_rule_that_is_saved_during_a_turn_holds_from_its_next_call_on(
     house: House, policies: Path
 ) -> None:
@@ -89,12 +83,12 @@ async def test_a_rule_that_is_saved_during_a_turn_holds_from_its_next_call_on(
     assert denied["rule"] == "no-notes"
 
     after = house.parts.policy.current.hash
-    reads = [body for body in audited(house, "decision") if body["tool"] == "Read"]
+    reads = [body for body in house.audited("decision") if body["tool"] == "Read"]
     assert [(body["verdict"], body["policy"]) for body in reads] == [
         ("allow", before),
         ("deny", after),
     ]
-    assert [body["outcome"] for body in audited(house, "policy")] == ["loaded", "loaded"]
+    assert [body["outcome"] for body in house.audited("policy")] == ["loaded", "loaded"]
     assert verify(house.root / "data" / "audit.jsonl") is None
 
 
@@ -133,7 +127,7 @@ async def test_a_file_with_a_mistake_changes_no_verdict_and_is_told_everywhere(
     (check,) = [each for each in ready.json()["checks"] if each["name"] == "policy"]
     assert check["ok"] is False
     assert f"{policies}/site.yaml:4:5 deny[0].reson" in check["detail"]
-    rejected = audited(house, "policy")[-1]
+    rejected = house.audited("policy")[-1]
     assert rejected["outcome"] == "rejected"
     assert (rejected["line"], rejected["inForce"]) == (4, before)
 

@@ -15,7 +15,6 @@ import pytest
 
 from supervisor.runtimes.container.spec import LABEL_INSTANCE, LABEL_SESSION, LABEL_TURN
 from supervisor.trust.levels import TrustLevel
-from tests.worlds.audit import entries_in
 from tests.worlds.engine_image import docker
 from tests.worlds.house import House, a_house, bash, calls, is_a, noted_requests, prompt, step
 from tests.worlds.mcp_servers import plain
@@ -186,7 +185,7 @@ async def test_one_that_is_ended_from_outside_goes_at_once_and_the_log_says_why(
 async def test_the_audit_log_says_which_turn_took_it_and_that_it_went(house: House) -> None:
     await the_waiting_one(house)
     turn = await house.send(HELLO)
-    whole = entries_in(house.root / "data", "waiting", turn.session_id)
+    whole = house.audited("waiting", turn.session_id)
     assert [each["what"] for each in whole] == ["taken", "gone"]
     assert whole[0]["turn"] == turn.started.turn_id
 

@@ -209,12 +209,14 @@ async def test_nothing_waits_unless_it_is_asked_for() -> None:
 
 
 async def test_nothing_waits_after_other_levels_and_other_ends(house: House) -> None:
-    await house.send(HELLO, TrustLevel.FULL)
+    loose = await house.send(HELLO, TrustLevel.FULL)
     slow = prompt(step("word " * 20, chunks=20, chunk_delay_s=2.0))
     turn = await house.send(slow, until=is_a("text"))
     await house.parts.conversations.abort(turn.session_id, "enough")
     await turn.go_on()
     await house.nothing_left()
+    for session in (loose.session_id, turn.session_id):  # one that was being made would be used
+        assert not waited(await house.send(HELLO, session_id=session))
 
 
 async def test_what_waits_for_a_session_that_is_deleted_goes_with_it(house: House) -> None:

@@ -7,7 +7,6 @@ is started ahead of its message; it goes at once, and the turn gets a sandbox of
 import asyncio
 import os
 from collections.abc import AsyncIterator
-from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -15,7 +14,6 @@ import pytest_asyncio
 from supervisor.ids import SessionId
 from supervisor.observability.health import Sandbox
 from tests.worlds import hostile_image as images
-from tests.worlds.audit import entries_in
 from tests.worlds.hostile_image import hostile
 from tests.worlds.house import House, Turn, a_house, noted_requests
 from tests.worlds.waiting import A_WHILE, patient_rooms
@@ -68,17 +66,12 @@ async def one_that_waits(house: House, mode: str, **given: str) -> SessionId:
 async def is_settled(house: House, session: SessionId, *, misbehaves: bool) -> bool:
     """Whether it is ready, or, where its CLI misbehaves, gone."""
     if misbehaves:
-        return "gone" in {each["what"] for each in told(house, session)}
+        return "gone" in {each["what"] for each in house.audited("waiting", session)}
     return any(each.waiting and each.session_id == session for each in await containers(house))
 
 
 async def containers(house: House) -> tuple[Sandbox, ...]:
     return tuple(await house.parts.containers())
-
-
-def told(house: House, session: SessionId) -> list[dict[str, Any]]:
-    """What the audit log says of those that waited for the session's message."""
-    return entries_in(house.parts.settings.data_dir, "waiting", session)
 
 
 async def answered(house: House, session: SessionId, mode: str, **given: str) -> Turn:
@@ -98,7 +91,7 @@ async def test_one_that_speaks_or_hangs_up_before_its_message_goes_at_once_and_i
     house: House, mode: str, why: str
 ) -> None:
     session = await one_that_waits(house, mode)
-    begun, gone = told(house, session)
+    begun, gone = house.audited("waiting", session)
     assert (begun["what"], gone["what"]) == ("begun", "gone")
     assert why in gone["why"]
     assert not [each for each in await containers(house) if each.session_id == session]

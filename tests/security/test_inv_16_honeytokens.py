@@ -58,9 +58,9 @@ async def test_a_turn_whose_agent_passes_a_decoy_on_ends_and_the_next_message_wo
         assert [each["type"] for each in turn.events].count("error") == 1
         assert turn.end["partialResponse"] == "I look."
 
-        (incident,) = entries(house, "incident")
-        assert incident["body"]["path"] == ".env"
-        assert incident["turn_id"] == turn.started.turn_id
+        assert len(house.audited("incident")) == 1
+        (incident,) = house.audited("incident", turn.session_id, turn.started.turn_id)
+        assert incident["path"] == ".env"
         assert verify(house.parts.settings.data_dir / "audit.jsonl") is None
         assert "a honeytoken showed up" in caplog.text
 
@@ -110,7 +110,7 @@ async def test_at_vault_the_masks_hold_them_too_also_for_a_call_that_a_person_gr
         await turn.go_on()
         assert turn.end["code"] == "honeytoken", turn.end
         assert ".env" in turn.end["error"]
-        assert [each["body"]["path"] for each in entries(house, "incident")] == [".env"]
+        assert [each["path"] for each in house.audited("incident")] == [".env"]
         assert turn.results() == []
 
 
@@ -178,9 +178,8 @@ async def test_what_a_person_was_led_to_say_is_refused_and_ends_the_turn(
         assert turn.end["code"] == "honeytoken", turn.end
         assert where in turn.end["error"]
         assert await house.parts.grants.list() == []
-        (incident,) = entries(house, "incident")
-        assert incident["body"]["path"] == ".env"
-        assert [each["body"]["verdict"] for each in entries(house, "decision")] == ["deny"]
+        assert [each["path"] for each in house.audited("incident")] == [".env"]
+        assert [each["verdict"] for each in house.audited("decision")] == ["deny"]
         await appears_nowhere(house, decoys, json.dumps(requests))
 
 
@@ -213,7 +212,7 @@ async def test_a_broad_search_trips_over_no_decoy(monkeypatch: pytest.MonkeyPatc
         assert "Buy oat milk" in turn.results()[0]
         assert "/vault/server.pem" in turn.results()[0]  # its name is no secret
         assert sum(content != b"" for content in decoys.values()) == 4
-        assert not entries(house, "incident")
+        assert not house.audited("incident")
 
 
 async def test_a_decoy_in_a_request_to_the_model_never_gets_there(
@@ -226,11 +225,12 @@ async def test_a_decoy_in_a_request_to_the_model_never_gets_there(
     async with a_house() as house:
         turn = await house.send(prompt(bash(SPELLINGS["in base64"]), step("ok")))
         assert turn.end["code"] == "honeytoken", turn.end
-        assert entries(house, "incident")[0]["body"]["where"] == "a request to the model"
-        assert decoys
+        assert house.audited("incident")[0]["where"] == "a request to the model"
+        tokens = tokens_of(decoys)
+        assert tokens
         assert requests
         known = json.dumps(requests)
-        assert not any(token.decode() in known for token in tokens_of(decoys))
+        assert not any(token.decode() in known for token in tokens)
         assert "tool_result" not in known
 
 
@@ -271,12 +271,6 @@ def noted_decoys(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
 
 def tokens_of(decoys: dict[str, bytes]) -> set[bytes]:
     return {token for content in decoys.values() for token in TOKEN.findall(content)}
-
-
-def entries(house: House, kind: str) -> list[dict[str, Any]]:
-    """The audit log's entries of a kind."""
-    lines = (house.parts.settings.data_dir / "audit.jsonl").read_text().splitlines()
-    return [entry for line in lines if (entry := json.loads(line))["kind"] == kind]
 
 
 async def appears_nowhere(house: House, decoys: dict[str, bytes], elsewhere: str) -> None:

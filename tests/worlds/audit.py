@@ -16,13 +16,17 @@ from supervisor.observability.verification import Report, examine
 NAME = "audit.jsonl"
 
 
-def entries_in(data: Path, kind: str, session: str | None = None) -> list[dict[str, Any]]:
-    """The bodies of a log's entries of a kind (of that session), the oldest first."""
+def entries_in(
+    data: Path, kind: str, session: str | None = None, turn: str | None = None
+) -> list[dict[str, Any]]:
+    """The bodies of a log's entries of a kind (of that session, that turn), the oldest first."""
     lines = (data / NAME).read_text().splitlines()
     return [
         entry["body"]
         for entry in map(json.loads, lines)
-        if entry["kind"] == kind and session in (None, entry["session_id"])
+        if entry["kind"] == kind
+        and session in (None, entry["session_id"])
+        and turn in (None, entry["turn_id"])
     ]
 
 

@@ -23,11 +23,12 @@ from supervisor.events.log import is_terminal
 from supervisor.events.replay import subscribe
 from supervisor.gateway.admission import Admitted
 from supervisor.gateway.proxy import Proxy
-from supervisor.ids import SessionId
+from supervisor.ids import SessionId, TurnId
 from supervisor.sessions.records import MessageRequest, TurnStarted
 from supervisor.sessions.transcripts import stored_pointer
 from supervisor.settings import Settings
 from supervisor.trust.levels import TrustLevel
+from tests.worlds.audit import entries_in
 from tests.worlds.leftovers import Left, left_of, nothing_left_of
 from tests.worlds.waiting import A_WHILE
 
@@ -74,6 +75,12 @@ class House:
     def turns(self) -> Path:
         (instance,) = self.parts.settings.runtime_dir.iterdir()
         return instance / "turns"
+
+    def audited(
+        self, kind: str, session: SessionId | None = None, turn: TurnId | None = None
+    ) -> list[Told]:
+        """The bodies of the audit log's entries of a kind, of all sessions and turns or of one."""
+        return entries_in(self.parts.settings.data_dir, kind, session, turn)
 
     async def left(self) -> Left:
         """What of this supervisor's exists on the machine now."""

@@ -12,7 +12,6 @@ from supervisor.engine_filter.opened import open_filter
 from supervisor.ids import SessionId
 from supervisor.settings import Settings
 from supervisor.variables import ENGINE_SOCKET
-from tests.worlds.audit import entries_in
 from tests.worlds.engine_image import docker
 from tests.worlds.house import House, Turn, a_house, prompt, step
 from tests.worlds.waiting import A_WHILE, until
@@ -50,9 +49,8 @@ async def the_waiting_one(house: House) -> str:
 async def it_went(house: House, why: str, session: SessionId | None = None) -> None:
     """Wait until what waited is gone, and the audit log says why: which it does after that."""
     await house.nothing_left()
-    data = house.parts.settings.data_dir
     await until(
-        lambda: any(why in each.get("why", "") for each in entries_in(data, "waiting", session))
+        lambda: any(why in each.get("why", "") for each in house.audited("waiting", session))
     )
 
 
