@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import sys
 import threading
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -25,7 +24,7 @@ from supervisor.approvals.pending import Approvals
 from supervisor.approvals.questions import Questions
 from supervisor.approvals.webhook import receiver_of, secrets_of, telling
 from supervisor.captures.store import Captures
-from supervisor.errors import ConfigurationError, TurnFailed
+from supervisor.errors import TurnFailed
 from supervisor.events.log import EventLog
 from supervisor.events.redact import Redactor
 from supervisor.events.schema import Event
@@ -35,15 +34,12 @@ from supervisor.gate.policy_checks import policy_in_force
 from supervisor.gate.policy_files import PolicySource
 from supervisor.gate.policy_watch import PolicyWatch
 from supervisor.gateway.door import Gateway
-from supervisor.gateway.proxy import Upstream
-from supervisor.gateway.scenario import parse_scenario
-from supervisor.gateway.scripted_model import serve_scripted
-from supervisor.ids import TurnId
+from supervisor.gateway.opened import upstream_of
 from supervisor.imports.importer import Imports
+from supervisor.machinery import Machinery, bench_of, engine_paths, runtimes
 from supervisor.mcp.checks import mcp_check
 from supervisor.mcp.hidden import SHORTEST_SECRET
 from supervisor.mcp.servers import McpServers
-from supervisor.mcp.started import Bench
 from supervisor.mcp.trials import Trials
 from supervisor.observability.audit import AuditLog, Rotation
 from supervisor.observability.health import Readiness, version
@@ -51,26 +47,13 @@ from supervisor.observability.logs import fields
 from supervisor.observability.recording import Append, Recording
 from supervisor.observability.traces import traces
 from supervisor.policy.deny_list import DenyList
-from supervisor.premises import Places, prepare
+from supervisor.premises import prepare
 from supervisor.readiness import checks, database_check, require_allowed_model, stored_checks
 from supervisor.runtimes.container.engine import Engine
-from supervisor.runtimes.container.engine_paths import (
-    EnginePaths,
-    find_engine_paths,
-    try_engine_paths,
-)
-from supervisor.runtimes.container.limits import limits_of
-from supervisor.runtimes.container.runtime import ContainerRuntime, Waiting
-from supervisor.runtimes.container.sandbox import Sandbox, Sandboxes, SandboxMaker
-from supervisor.runtimes.container.spec import Limits
+from supervisor.runtimes.container.runtime import Waiting
+from supervisor.runtimes.container.sandbox import Sandbox
 from supervisor.runtimes.container.vault_view import VaultViews
-from supervisor.runtimes.contract import Runtime
 from supervisor.runtimes.local.availability import vault_cage_available
-from supervisor.runtimes.local.cage import Confines
-from supervisor.runtimes.local.checks import bundled_cli
-from supervisor.runtimes.local.environment import passed_on
-from supervisor.runtimes.local.leftovers import end_leftovers, marks
-from supervisor.runtimes.local.runtime import LocalRuntime, LocalTerms
 from supervisor.runtimes.visible import VisibleFile
 from supervisor.runtimes.waiting import WaitingRoom
 from supervisor.search.opened import open_search
@@ -98,25 +81,6 @@ from supervisor.trust.levels import TrustLevel
 logger = logging.getLogger(__name__)
 
 _MIB: Final = 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class _Machinery:
-    """What turns are run with, and what is swept after them."""
-
-    places: Places
-    gateway: Gateway
-    engine: Engine
-    views: VaultViews
-    lanes: Lanes
-    bench: Bench
-    room: WaitingRoom[Waiting]
-    spares: WaitingRoom[Sandbox]
-
-    def living(self) -> set[TurnId]:
-        """What processes, containers and folders may be marked with that nobody is to end."""
-        ready = self.room.ids | self.spares.ids
-        return self.lanes.living_turns() | self.bench.living | ready
 
 
 @asynccontextmanager
@@ -179,14 +143,16 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
         )
         await keeper.load()
         await stack.enter_async_context(PolicyWatch(policy, record))
-        gateway = await stack.enter_async_context(Gateway(await _upstream(settings, places, stack)))
-        machinery = _Machinery(
+        gateway = await stack.enter_async_context(
+            Gateway(await upstream_of(settings, places.runtime, stack))
+        )
+        machinery = Machinery(
             places=places,
             gateway=gateway,
             engine=await stack.enter_async_context(Engine(str(settings.engine_socket))),
             views=VaultViews(places.data / "vault-view"),
             lanes=(lanes := Lanes()),
-            bench=_bench(settings, places, lanes),
+            bench=bench_of(settings, places, lanes),
             room=WaitingRoom(
                 settings.waiting_sandboxes,
                 settings.waiting_seconds,
@@ -211,7 +177,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             record=record,
             reserve=(reserve := Reserve(places.data)),
         )
-        engine_paths = await _engine_paths(settings, machinery)
+        paths = await engine_paths(settings, machinery)
         await asyncio.gather(
             sweeper.sweep_all(), _warn_without_sandbox(machinery.engine, settings.runner_image)
         )
@@ -265,7 +231,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             shutdown_seconds=settings.shutdown_seconds,
             default_model=settings.default_model,
             scripted=settings.scenario is not None,
-            runtimes=_runtimes(settings, machinery, engine_paths),
+            runtimes=runtimes(settings, machinery, paths),
             make_gate=make_gate,
             policy=lambda: policy.current,
             agents=agents.read,
@@ -364,22 +330,6 @@ def _look(
     return views.visible(vault, deny_list, own, stop)
 
 
-def _bench(settings: Settings, places: Places, lanes: Lanes) -> Bench:
-    """Where MCP servers are tried out: as at `full`, and found again as a turn's processes are."""
-    living: set[TurnId] = set()
-
-    def end(mark: TurnId) -> None:
-        end_leftovers(places.instance, lambda: (lanes.living_turns() | living) - {mark})
-
-    return Bench(
-        folder=settings.vault,
-        environment=passed_on(os.environ),
-        marks=partial(marks, places.instance),
-        end=end,
-        living=living,
-    )
-
-
 def _denied(policy: PolicySource, name: str) -> str | None:
     """Why agents may not see a file of this name, wherever it lies in the vault."""
     rule = policy.current.hidden.match(name.replace("\\", "/").lstrip("/"))
@@ -408,90 +358,6 @@ async def _warn_without_sandbox(engine: Engine, image: str) -> None:
         logger.warning(
             "sandboxed sessions can't run: %s; what to do: %s", error.message, error.remedy
         )
-
-
-async def _upstream(settings: Settings, places: Places, stack: AsyncExitStack) -> Upstream:
-    path = settings.scenario
-    if path is None:
-        return Upstream(base_url=settings.api_url, api_key=settings.api_key)
-    try:
-        text = await asyncio.to_thread(path.read_text, "utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(
-            f"the scripted model's file can't be read: {error}",
-            where=str(path),
-            remedy="give one with --model scripted:FILE",
-        ) from error
-    socket = places.runtime / "scripted.sock"
-    # A killed supervisor leaves its own behind; with the data folder's lock held it is nobody's.
-    await asyncio.to_thread(socket.unlink, missing_ok=True)
-    await stack.enter_async_context(
-        serve_scripted(parse_scenario(text, file=str(path)), socket_path=socket)
-    )
-    return Upstream(base_url="http://scripted", api_key=settings.api_key, unix_socket=socket)
-
-
-async def _engine_paths(settings: Settings, machinery: _Machinery) -> EnginePaths:
-    """How the engine sees our folders; tried, where it sees them otherwise than we do."""
-    places, engine = machinery.places, machinery.engine
-    paths = await find_engine_paths(
-        engine, settings.engine_path_map, (places.data / "vault-view", places.turns)
-    )
-    if paths.pairs:
-        await try_engine_paths(
-            engine,
-            paths,
-            image=settings.runner_image,
-            instance=places.instance,
-            turns=places.turns,
-            views=machinery.views,
-            limits=_limits(settings),
-        )
-    return paths
-
-
-def _runtimes(
-    settings: Settings, machinery: _Machinery, engine_paths: EnginePaths
-) -> Mapping[TrustLevel, Runtime]:
-    places = machinery.places
-    local = LocalRuntime(
-        gateway=machinery.gateway,
-        terms=LocalTerms(
-            turns=places.turns,
-            instance=places.instance,
-            cli=bundled_cli(),
-            living=machinery.living,
-            confines=Confines(
-                own=places.own,
-                steering=(settings.policies, Path(sys.prefix), Path(__file__).resolve().parent),
-            ),
-        ),
-    )
-    sandboxes = Sandboxes(
-        image=settings.runner_image,
-        limits=_limits(settings),
-        instance=places.instance,
-        turns=places.turns,
-        own_files=places.own,
-        on_engine=engine_paths,
-    )
-    container = ContainerRuntime(
-        maker=SandboxMaker(
-            sandboxes, engine=machinery.engine, views=machinery.views, clock=SystemClock()
-        ),
-        gateway=machinery.gateway,
-        room=machinery.room,
-        spares=machinery.spares,
-    )
-    return {
-        TrustLevel.FULL: local,
-        TrustLevel.VAULT: local,
-        TrustLevel.SANDBOXED: container,
-    }
-
-
-def _limits(settings: Settings) -> Limits:
-    return limits_of(settings).fitting(os.cpu_count() or 1)
 
 
 @dataclass(frozen=True, slots=True)
