@@ -23,17 +23,10 @@ from supervisor.events.schema import AbortedEvent, DoneEvent, ErrorEvent, Event
 from supervisor.events.size import LARGEST_EVENT, cut, is_light
 from supervisor.ids import SessionId, TurnId
 from supervisor.observability.metrics import METRICS
-from supervisor.storage import event_rows, json_line
+from supervisor.storage import event_reading, event_rows, json_line
 from supervisor.storage.database import Database
-from supervisor.storage.event_rows import (
-    EventRecord,
-    Extent,
-    NewEvent,
-    Numbered,
-    Numbers,
-    Retention,
-    Wanted,
-)
+from supervisor.storage.event_reading import Extent, Numbered, Numbers, Wanted
+from supervisor.storage.event_rows import EventRecord, NewEvent, Retention
 from supervisor.storage.timestamp import SystemClock, to_text
 
 __all__ = ["EventLog", "EventRecord", "Numbers", "Retention", "Wanted", "is_terminal"]
@@ -119,15 +112,15 @@ class EventLog:
         self, session_id: SessionId, after: int = 0, *, limit: int = BATCH_EVENTS
     ) -> list[EventRecord]:
         """Stored events after that number, the first up to `limit`; fewer if they are large."""
-        return await event_rows.read(self._db, session_id, after, limit, BATCH_BYTES)
+        return await event_reading.read(self._db, session_id, after, limit, BATCH_BYTES)
 
     async def of_types(self, session_id: SessionId, types: Sequence[str]) -> list[EventRecord]:
         """The session's stored events of these types, in order."""
-        return await event_rows.of_types(self._db, session_id, types)
+        return await event_reading.of_types(self._db, session_id, types)
 
     async def extent(self, session_id: SessionId) -> Extent:
         """The first and last number stored of the session."""
-        return await event_rows.extent(self._db, session_id)
+        return await event_reading.extent(self._db, session_id)
 
     async def last_seq(self, session_id: SessionId) -> int:
         """The number of the session's last event; 0 if there was none."""
@@ -135,19 +128,19 @@ class EventLog:
 
     async def numbers(self) -> Numbers:
         """How far the numbers of all sessions' events go."""
-        return await event_rows.numbers(self._db)
+        return await event_reading.numbers(self._db)
 
     async def over_all(self, wanted: Wanted) -> list[Numbered]:
         """Stored events of all sessions by their number among all, in order."""
-        return await event_rows.over_all(self._db, wanted)
+        return await event_reading.over_all(self._db, wanted)
 
     async def first_seq(self, session_id: SessionId, turn_id: TurnId) -> int | None:
         """The number of the turn's first event; None if none of it is stored."""
-        return await event_rows.first_seq(self._db, session_id, turn_id)
+        return await event_reading.first_seq(self._db, session_id, turn_id)
 
     async def has_asked(self, request_id: str) -> bool:
         """Whether a request of this id was ever put to a person, as far as events are stored."""
-        return await event_rows.has_asked(self._db, request_id)
+        return await event_reading.has_asked(self._db, request_id)
 
     async def forget(self, session_id: SessionId) -> None:
         """Remove the session's events, when the session itself is deleted."""

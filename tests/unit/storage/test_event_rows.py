@@ -3,9 +3,10 @@ from functools import partial
 from pathlib import Path
 
 from supervisor.ids import SessionId, TurnId
-from supervisor.storage import event_rows
+from supervisor.storage import event_reading, event_rows
 from supervisor.storage.database import Database
-from supervisor.storage.event_rows import Extent, NewEvent, Retention
+from supervisor.storage.event_reading import Extent
+from supervisor.storage.event_rows import NewEvent, Retention
 from tests.worlds.storage import OTHER, SESSION
 
 
@@ -50,7 +51,7 @@ async def test_the_oldest_turns_of_a_session_go_first_and_whole(tmp_path: Path) 
         for turn in "abcd":
             await put(db, events(turn, 2), keep)
         assert await stored(db) == [("c", 5), ("c", 6), ("d", 7), ("d", 8)]
-        assert await event_rows.extent(db, SESSION) == Extent(5, 8)
+        assert await event_reading.extent(db, SESSION) == Extent(5, 8)
         assert await accounts_agree(db)
 
 
@@ -76,7 +77,7 @@ async def test_the_total_spares_turns_that_run_and_takes_long_idle_sessions(
         assert await stored(db, running) == [("r", 1)]
         assert await stored(db, idle) == []
         assert await stored(db) == [("b", 2)]
-        assert await event_rows.extent(db, idle) == Extent(2, 1)
+        assert await event_reading.extent(db, idle) == Extent(2, 1)
         assert await put(db, events("j", of=idle), keep) == [2]
         assert await accounts_agree(db)
 
@@ -107,7 +108,7 @@ async def test_a_read_is_bounded_in_count_and_bytes_and_gives_at_least_one(
         await put(db, events("a", 5, size=10_000), Retention())
 
         async def seqs(after: int, limit: int, max_bytes: int) -> list[int]:
-            read = await event_rows.read(db, SESSION, after, limit, max_bytes)
+            read = await event_reading.read(db, SESSION, after, limit, max_bytes)
             return [record.seq for record in read]
 
         assert await seqs(0, 2, 1_000_000) == [1, 2]
