@@ -7,14 +7,13 @@ process ever reaches a parser that wasn't written for one.
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import AsyncIterator
 from typing import Any
 
 from claude_agent_sdk import Transport
 
 from supervisor.errors import AgentProcessFailed, HoneytokenTripped, TurnFailed
-from supervisor.events.schema import RuntimeEvent, TextEvent, ThinkingEvent, WarningEvent
+from supervisor.events.schema import TextEvent, ThinkingEvent, WarningEvent
 from supervisor.runtimes.admitted import (
     Admitted,
     Astray,
@@ -26,9 +25,10 @@ from supervisor.runtimes.admitted import (
     Mirror,
     Objection,
 )
-from supervisor.runtimes.contract import Channel, FarServers, NotTakenUp, RunResult
+from supervisor.runtimes.contract import Channel, FarServers, NotTakenUp
 from supervisor.runtimes.far import FarTalk
 from supervisor.runtimes.honeytokens import Honeytokens, tripped
+from supervisor.runtimes.said_queue import SaidQueue
 from supervisor.runtimes.transcript import TranscriptFile
 from supervisor.runtimes.translate import Translator
 from supervisor.runtimes.wire import Wire
@@ -37,49 +37,7 @@ logger = logging.getLogger(__name__)
 
 _MUCH_NOISE = 1024 * 1024
 """Bytes on standard error of which nobody is told."""
-_QUEUE_LENGTH = 256
-_QUEUE_BYTES = 4 * 1024 * 1024
 _PIECE_BYTES = 16 * 1024
-
-Said = RuntimeEvent | RunResult | TurnFailed | None
-"""What the turn reads: an event, the result, or the end with its cause (None: it just ended)."""
-
-
-class SaidQueue:
-    """What was said and not yet read: bounded in number and, but for one item, in bytes."""
-
-    def __init__(self) -> None:
-        self._items: deque[tuple[Said, int]] = deque()
-        self._bytes = 0
-        self._changed = asyncio.Condition()
-
-    async def put(self, said: Said, size: int = 0) -> None:
-        """Add an item of so many bytes, after waiting for room."""
-        async with self._changed:
-            await self._changed.wait_for(self._has_room)
-            self._items.append((said, size))
-            self._bytes += size
-            self._changed.notify_all()
-
-    async def get(self) -> Said:
-        """Take the oldest item, after waiting for one."""
-        async with self._changed:
-            await self._changed.wait_for(lambda: bool(self._items))
-            said = self._taken()
-            self._changed.notify_all()
-            return said
-
-    def drain(self) -> list[Said]:
-        """Take all there is, without waiting."""
-        return [self._taken() for _ in range(len(self._items))]
-
-    def _taken(self) -> Said:
-        said, size = self._items.popleft()
-        self._bytes -= size
-        return said
-
-    def _has_room(self) -> bool:
-        return len(self._items) < _QUEUE_LENGTH and self._bytes < _QUEUE_BYTES
 
 
 class OutputWatch:
