@@ -44,7 +44,7 @@ SECONDS: Final = {
     "integration/test_field_long_prompts.py": 18,
     "integration/test_field_engine_elsewhere.py": 18,
     "integration/test_field_why_a_sandbox_died.py": 16,
-    "integration/test_cli_chat.py": 15,
+    "integration/test_cli_chat_requests.py": 9,
     "integration/test_field_conversations_go_on.py": 15,
     "integration/test_field_beside_its_engine.py": 14,
     "security/test_inv_03_what_waits_gives_way.py": 14,

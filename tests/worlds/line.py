@@ -1,4 +1,4 @@
-"""A world with a line between a browser and a supervisor, which a test cuts in mid-word."""
+"""A world with a line between a client and a supervisor, which a test cuts in mid-word."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
