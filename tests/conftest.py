@@ -7,9 +7,11 @@ test's: so no garbage is looked for until they are there, and then not among the
 
 import atexit
 import gc
+import logging
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -52,3 +54,12 @@ def pytest_collection_finish() -> None:
     """From here on there is garbage to look for: the tests'."""
     gc.freeze()
     gc.enable()
+
+
+@pytest.fixture
+def restored_logging() -> Iterator[None]:
+    """What a test sets up for logs is taken back, so that the others log as before."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:], root.level = handlers, level

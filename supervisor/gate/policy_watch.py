@@ -14,7 +14,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Self
 
 from watchfiles import Change, awatch
@@ -140,12 +139,7 @@ class PolicyWatch:
         self._task = asyncio.create_task(self._watch(), name="policy-watch")
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_exception: object) -> None:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait({self._task})

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 from supervisor.ids import SessionId
@@ -100,12 +99,7 @@ class Index:
         self._task = asyncio.create_task(self._keep(), name="search-index")
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_exception: object) -> None:
         self._stop.set()
         if self._task is not None:
             self._task.cancel()

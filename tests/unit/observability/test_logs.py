@@ -1,7 +1,6 @@
 import asyncio
 import json
 import logging
-from collections.abc import Iterator
 
 import pytest
 
@@ -11,14 +10,7 @@ from supervisor.observability.logs import configure_logs, fields, log_context
 KEY = "sk-ant-canary-0123456789"
 LOG = logging.getLogger("supervisor.test")
 
-
-@pytest.fixture(autouse=True)
-def restored_logging() -> Iterator[None]:
-    """What a test sets up is taken back, so that the others log as before."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:], root.level = handlers, level
+pytestmark = pytest.mark.usefixtures("restored_logging")
 
 
 def fail_with(message: str) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,14 +17,7 @@ from supervisor.runtimes.waiting import WaitingRoom
 from tests.worlds.kept_ready import ADA, TURN, Made, a_maker, gone, ready
 from tests.worlds.waiting import A_WHILE
 
-
-@pytest.fixture(autouse=True)
-def restored_logging() -> Iterator[None]:
-    """What a test sets up is taken back, so that the others log as before."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:], root.level = handlers, level
+pytestmark = pytest.mark.usefixtures("restored_logging")
 
 
 @pytest.fixture
