@@ -53,13 +53,22 @@ def find_token(data_dir: Path | None = None) -> str:
     """
     given = os.environ.get("TRUSTFLOOR_TOKEN")
     if given:
-        return given
+        return _one_word(given, "TRUSTFLOOR_TOKEN", "set it to a token, or unset it")
     file = data_folder(data_dir) / "token"
     try:
-        return file.read_text(encoding="ascii").strip()
+        held = file.read_text(encoding="utf-8", errors="replace")
+        return _one_word(held, str(file), "name the supervisor's own data folder")
     except OSError as error:
         raise Unreachable(
             f"there is no token to read: {error.strerror}",
             where=str(file),
             remedy="start `trustfloor serve`, or set TRUSTFLOOR_TOKEN (and TRUSTFLOOR_DATA_DIR)",
         ) from None
+
+
+def _one_word(text: str, where: str, remedy: str) -> str:
+    """What a header can carry. Raises Unreachable for anything else, and doesn't repeat it."""
+    word = text.strip()
+    if word and word.isascii() and word.isprintable() and " " not in word:
+        return word
+    raise Unreachable("what is there is no token", where=where, remedy=remedy)

@@ -49,7 +49,14 @@ class PrivateSocket:
         self._close = weakref.finalize(self, os.close, folder)
         wrong = why_not_ours(os.fstat(folder), os.geteuid())
         if wrong is not None:
+            is_there = _is_there(socket.name, folder)
             self.close()
+            if not is_there:  # whose the folder is doesn't matter then, nor should it be changed
+                raise Unreachable(
+                    "no supervisor answers: there is no such socket",
+                    where=str(socket),
+                    remedy="start `trustfloor serve`, or set TRUSTFLOOR_URL to where it is",
+                )
             raise Unreachable(
                 f"the token isn't sent to a socket there: {wrong}",
                 where=str(socket.parent),
@@ -60,6 +67,14 @@ class PrivateSocket:
     def close(self) -> None:
         """Close the folder; the path leads nowhere from then on."""
         self._close()
+
+
+def _is_there(name: str, folder: int) -> bool:
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        return False
+    return True
 
 
 def why_not_ours(folder: os.stat_result, user: int) -> str | None:

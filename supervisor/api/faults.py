@@ -35,6 +35,11 @@ _BOUNDS: Final[Mapping[str, tuple[str, str]]] = {
     "less_than": ("less than", "lt"),
     "less_than_equal": ("at most", "le"),
 }
+_LENGTHS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "string_too_long": ("may have at most", "max_length", "characters"),
+    "too_long": ("may hold at most", "max_length", "of these"),
+    "too_short": ("needs at least", "min_length", "of these"),
+}
 
 
 def _one_of(expected: str, given: object) -> str:
@@ -47,14 +52,17 @@ def _one_of(expected: str, given: object) -> str:
 def say(fault: Mapping[str, Any]) -> str:
     """One fault that pydantic found; the value itself is never repeated."""
     kind, context = str(fault["type"]), fault.get("ctx") or {}
+    if kind == "string_pattern_mismatch" and context.get("pattern") == SAYS_SOMETHING:
+        kind = "string_too_short"
     if kind in _WORDS:
         near = context.get("nearest")
         return f"{_WORDS[kind]}; did you mean `{near}`?" if near else _WORDS[kind]
+    if kind in _LENGTHS:
+        words, name, of = _LENGTHS[kind]
+        return f"it {words} {context.get(name)} {of}"
     if kind in _BOUNDS:
         words, name = _BOUNDS[kind]
         return f"it must be {words} {context.get(name)}"
-    if kind == "string_pattern_mismatch" and context.get("pattern") == SAYS_SOMETHING:
-        return _WORDS["string_too_short"]
     if kind in {"enum", "literal_error"}:
         return _one_of(str(context.get("expected")), fault.get("input"))
     if kind == "value_error" and "error" in context:

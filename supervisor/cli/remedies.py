@@ -6,7 +6,7 @@ from typing import Final
 
 from supervisor.access.holder import Scope
 from supervisor.cli.typed import as_typed
-from supervisor.errors import InvalidRequest, NotFound, TrustfloorError
+from supervisor.errors import InvalidRequest, NotFound, SessionNotFound, TrustfloorError
 from trustfloor.errors import Refused
 
 _BY_COMMAND: Final = tuple(
@@ -50,7 +50,7 @@ def in_words(error: TrustfloorError) -> tuple[str, str | None, str | None]:
                 f" trustfloor tokens create NAME --scope {error.where}"
             )
             return error.message, None, remedy
-        case InvalidRequest.code | NotFound.code:
+        case InvalidRequest.code | NotFound.code | SessionNotFound.code:
             return _of_a_field(error)
         case _:
             return error.message, error.where, error.remedy
@@ -58,7 +58,7 @@ def in_words(error: TrustfloorError) -> tuple[str, str | None, str | None]:
 
 def _of_a_field(error: TrustfloorError) -> tuple[str, str | None, str | None]:
     """With options and arguments of the command in the place of the API's fields."""
-    known = error.code == NotFound.code
+    known = error.code != InvalidRequest.code
     where = error.where and (as_typed(error.where, value=known) or error.where)
     faults = error.problem.get("errors") if isinstance(error, Refused) else None
     match faults:

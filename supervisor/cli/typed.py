@@ -15,6 +15,7 @@ _OTHERWISE: Final = {
     "attachments": "attach",
     "headers": "header",
     "filename": "name",
+    "content_hash": "hash",
     "q": "words",
 }
 """What an option is called where that isn't what the API calls the field."""

@@ -8,10 +8,11 @@ from typing import Any, Final, Self
 import httpx
 from httpx_sse import EventSource
 
-from trustfloor.errors import refused, unreachable
+from trustfloor.errors import Unreachable, refused, unreachable
 from trustfloor.finding import find_trust, no_trust
-from trustfloor.private_socket import PrivateSocket, socket_of
+from trustfloor.private_socket import SCHEME, PrivateSocket, socket_of
 
+_SCHEMES: Final = ("http://", "https://", SCHEME)
 SILENCE_SECONDS: Final = 50.0
 """Three heartbeats missed: the connection is dead."""
 
@@ -23,8 +24,14 @@ class Connection:
     """
 
     def __init__(self, url: str, token: str) -> None:
-        """Raises Unreachable for a socket that could be somebody else's."""
+        """Raises Unreachable for a socket that could be somebody else's, and for no address."""
         self._url = url
+        if not url.lower().startswith(_SCHEMES):
+            raise Unreachable(
+                "this is no address of a supervisor",
+                where=url,
+                remedy="write it as http://HOST:PORT, https://HOST:PORT or unix:///PATH",
+            )
         self._socket: PrivateSocket | None = None
         base_url, transport = url, None
         path = socket_of(url)

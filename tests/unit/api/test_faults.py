@@ -13,7 +13,8 @@ CANARY = "canary-of-a-value"
 class Sample(BaseModel):
     level: TrustLevel = TrustLevel.FULL
     count: int = Field(1, ge=1, lt=10)
-    name: str = "x"
+    name: str = Field("x", max_length=9)
+    tags: list[str] = Field(["x"], min_length=1, max_length=2)
     flag: bool = False
     own: str = "x"
 
@@ -35,6 +36,9 @@ class Sample(BaseModel):
         ({"count": 0}, "it must be at least 1"),
         ({"count": 10}, "it must be less than 10"),
         ({"name": [CANARY]}, "text is expected"),
+        ({"name": CANARY}, "it may have at most 9 characters"),
+        ({"tags": []}, "it needs at least 1 of these"),
+        ({"tags": [CANARY] * 3}, "it may hold at most 2 of these"),
         ({"flag": CANARY}, "true or false is expected"),
         ({"own": CANARY}, "this is what we say"),
     ],

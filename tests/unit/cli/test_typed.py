@@ -9,7 +9,7 @@ from supervisor.cli import typed
 from supervisor.cli.main import app
 from supervisor.cli.remedies import in_words
 from supervisor.cli.typed import as_typed, note_run
-from supervisor.errors import InvalidRequest, LooserThanFloor, NotFound
+from supervisor.errors import InvalidRequest, LooserThanFloor, NotFound, SessionNotFound
 from trustfloor.errors import Refused
 
 
@@ -76,6 +76,13 @@ def test_what_is_not_there_is_told_by_what_was_given() -> None:
     run("captures", "get", "plan.md")
     assert in_words(NotFound("no capture", where="filename"))[1] == "plan.md"
     assert in_words(InvalidRequest("no name", where="filename"))[1] == "NAME"
+
+
+def test_a_session_that_is_gone_is_told_by_its_id_wherever_that_stood() -> None:
+    run("sessions", "show", "5f0c")
+    assert in_words(SessionNotFound("no session", where="sessionId"))[1] == "5f0c"
+    run("grants", "list", "--session", "5f0c")
+    assert in_words(SessionNotFound("no session", where="sessionId"))[1] == "--session"
 
 
 def test_what_is_no_field_stays_as_it_is() -> None:
