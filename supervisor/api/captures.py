@@ -16,13 +16,11 @@ from supervisor.api.capture_bodies import CaptureBody, CapturesView, CaptureView
 from supervisor.api.parts import Supervisor
 from supervisor.api.refusals import refusals
 from supervisor.api.uploads import read_upload, upload_request
+from supervisor.captures.names import LARGEST
 from supervisor.captures.store import Capture, Upload
 from supervisor.errors import InvalidRequest, NotFound
 
 router = APIRouter(prefix="/captures", tags=["captures"])
-
-MAX_CONTENT: Final = 25 * 1024 * 1024
-"""The largest document, in bytes."""
 
 _SHOWN: Final = frozenset(
     {"text/plain", "text/markdown", "application/pdf", "image/png", "image/jpeg", "image/gif"}
@@ -64,11 +62,11 @@ async def upload(request: Request, response: Response, supervisor: Supervisor) -
     The answer says under which name it is stored; a name is never a path.
     """
     body, content = await read_upload(request, CaptureBody)
-    if len(content) > MAX_CONTENT:
+    if len(content) > LARGEST:
         raise InvalidRequest(
             f"the document has {len(content)} bytes",
             where="content",
-            remedy=f"give at most {MAX_CONTENT}",
+            remedy=f"give at most {LARGEST}",
         )
     given = Upload(
         filename=body.filename,

@@ -9,6 +9,7 @@ from starlette.types import Message, Receive, Scope
 
 from supervisor.api.headers import values
 from supervisor.api.problems import Problem
+from supervisor.imports.fields import LARGEST as LARGEST_IMPORT
 
 MAX_BODY: Final = 4 * 1024 * 1024
 """The largest body of a request, in bytes."""
@@ -23,7 +24,7 @@ _LEAST_BODY_SECONDS: Final = 20.0
 MAX_UPLOAD: Final = 26 * 1024 * 1024
 """The largest body of an upload, in bytes: a document of 25 MiB with what stands round it."""
 
-MAX_IMPORT: Final = 128 * 1024 * 1024
+MAX_IMPORT: Final = LARGEST_IMPORT
 """The largest body of an import, in bytes: an export of years of conversations is one archive."""
 
 MAX_CHAT: Final = 16 * 1024 * 1024

@@ -6,6 +6,8 @@ from typing import Final
 
 from supervisor.errors import InvalidRequest
 
+LARGEST: Final = 25 * 1024 * 1024
+"""Bytes of a document."""
 LONGEST_BYTES: Final = 200
 """Bytes of a stored name: below the 255 that file systems hold, with room for what is added."""
 LONGEST_GIVEN: Final = 4_096

@@ -7,10 +7,11 @@ from urllib.parse import quote
 
 import typer
 
-from supervisor.captures.names import stored_name
+from supervisor.captures.names import LARGEST, stored_name
 from supervisor.cli.answered import AsJson, DataDir, answered
 from supervisor.cli.choices import one_part
 from supervisor.cli.client import Client
+from supervisor.cli.files import content_of
 from supervisor.cli.json_out import write_json
 from supervisor.cli.lazy import Listing
 from supervisor.cli.lines import read_on
@@ -66,7 +67,7 @@ def add(
     data_dir: DataDir = None,
 ) -> None:
     """Put a document into the vault; it says as what it is stored."""
-    content, fields = file.read_bytes(), {"title": title, "context": context}
+    content, fields = content_of(file, LARGEST), {"title": title, "context": context}
     made = answered(
         lambda client: client.upload("/api/captures", name or file.name, content, fields), data_dir
     )

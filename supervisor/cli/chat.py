@@ -16,11 +16,13 @@ from supervisor.cli.asking import DENIES_ALL, NOBODY_HERE, Asker
 from supervisor.cli.chat_help import ENDS, HELP, HELPS, ways_to_allow
 from supervisor.cli.choices import choice
 from supervisor.cli.ctrl_c import CtrlC
+from supervisor.cli.files import content_of
 from supervisor.cli.keyboard import Keyboard
 from supervisor.cli.render import Screen
 from supervisor.cli.session_ids import whole_id
 from supervisor.cli.turn_watch import TurnWatch
 from supervisor.errors import TrustfloorError
+from supervisor.sessions.attachments import LARGEST
 from supervisor.trust.levels import TrustLevel
 
 _LEFT = 130  # what a shell reports for a command that Ctrl-C ended
@@ -151,7 +153,7 @@ def _chat(  # noqa: PLR0913 - what the command was given
 
 
 def _attachment(file: Path) -> dict[str, str]:
-    content = base64.b64encode(file.read_bytes()).decode()
+    content = base64.b64encode(content_of(file, LARGEST)).decode()
     return {"filename": file.name, "content": content, "encoding": "base64"}
 
 

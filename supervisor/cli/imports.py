@@ -11,8 +11,10 @@ import typer
 
 from supervisor.cli.answered import AsJson, DataDir, answered
 from supervisor.cli.choices import choice
+from supervisor.cli.files import content_of
 from supervisor.cli.json_out import write_json
 from supervisor.cli.render import Screen
+from supervisor.imports.fields import LARGEST
 from supervisor.trust.levels import TrustLevel
 
 _BATCH_BYTES: Final = 64 * 1024 * 1024
@@ -21,7 +23,7 @@ _PATIENCE_SECONDS: Final = 1_800.0  # thousands of conversations, each brought t
 
 
 def import_conversations(
-    path: Annotated[
+    file: Annotated[
         Path,
         typer.Argument(
             metavar="FILE|FOLDER", exists=True, readable=True, help="The export, or transcripts."
@@ -42,7 +44,7 @@ def import_conversations(
     taken. Importing again brings up to date. The exit status is 1 if something was broken.
     """
     fields = {"workspace": workspace, "trustLevel": None if trust is None else trust.value}
-    uploads = _of_folder(path) if path.is_dir() else iter([(path.name, path.read_bytes())])
+    uploads = _of_folder(file) if file.is_dir() else iter([(file.name, content_of(file, LARGEST))])
     found: dict[str, list[dict[str, Any]]] = {"imported": [], "broken": []}
     for name, content in uploads:
         part = _sent(name, content, fields, data_dir)

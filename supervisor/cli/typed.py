@@ -16,6 +16,7 @@ _OTHERWISE: Final = {
     "headers": "header",
     "filename": "name",
     "content_hash": "hash",
+    "content": "file",
     "q": "words",
 }
 """What an option is called where that isn't what the API calls the field."""

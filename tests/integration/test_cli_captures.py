@@ -62,3 +62,12 @@ async def test_what_is_not_there_is_told(world: ApiWorld, tmp_path: Path) -> Non
         assert "trustfloor captures" in err
     status, _, err = await captures(world, "add", str(tmp_path / "missing"))
     assert status == 2
+
+
+@pytest.mark.parametrize("words", [("captures", "add"), ("chat", "hi", "--attach"), ("import",)])
+async def test_a_file_without_end_is_refused_and_not_read_for_ever(
+    world: ApiWorld, words: tuple[str, ...]
+) -> None:
+    ran = await world.command(*words, "/dev/zero")
+    assert (ran.status, "MiB, and that is what is taken" in ran.err) == (1, True)
+    assert world.turns.asked == []
