@@ -5,7 +5,7 @@ from typing import Final
 
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.files import arrive
-from supervisor.policy.bash.roles import joined, play
+from supervisor.policy.bash.roles import joined, play, responses
 from supervisor.policy.bash.table import Command, Does, Operands, Overlay, Role
 from supervisor.policy.bash.use import GUESSED, Use, plain_words
 from supervisor.policy.bash.value import Value, known
@@ -46,6 +46,8 @@ def apply(use: Use) -> None:
         _operands(use, operands, turn)
     for each in does:
         _natural(use, each, operands)
+    if "response" in parsed.tags:
+        responses(use)
     if parsed.doubts or parsed.puts or parsed.reports:
         _doubtful(use, operands)
     if parsed.loose and command.runs:

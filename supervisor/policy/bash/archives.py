@@ -11,7 +11,7 @@ from supervisor.policy.bash.places import join
 from supervisor.policy.bash.roles import option_values, play_as
 from supervisor.policy.bash.table import Option
 from supervisor.policy.bash.use import Use
-from supervisor.policy.bash.value import UNKNOWN, Value, known
+from supervisor.policy.bash.value import Value, known
 
 _LATER: Final = frozenset({"cd", "text"})
 _OUT: Final = frozenset("xeX")
@@ -70,9 +70,12 @@ def _option(use: Use, option: Option, value: Value) -> None:
         if text.startswith("exec="):
             use.script(Value(known(text[5:]).texts, value.from_data))
     elif kind == "items":
-        play_as(use, "items", value)
-        if "create" in use.tags and listed_in(use, value) is None:
-            play_as(use, "tree", UNKNOWN)
+        if "create" in use.tags:
+            play_as(use, "items", value)
+        else:
+            play_as(use, "read", value)
+            for each in listed_in(use, value) or () if "extract" in use.tags else ():
+                play_as(use, "fill", each)
     elif kind not in _LATER:
         play_as(use, kind, value)
 
@@ -93,7 +96,7 @@ def letters(use: Use) -> None:
     elif verb[0] in _IN:
         play_as(use, "edit", words[0])
         for each in (*words[1:], *members):
-            play_as(use, "tree", each)
+            play_as(use, "member", each)
     else:
         for each in words if verb[0] == "p" else words[:1]:
             play_as(use, "read", each)

@@ -8,10 +8,11 @@ from supervisor.policy.bash import files, git_words, listed, network, transfers
 from supervisor.policy.bash.code import run_code
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.files import is_stream
+from supervisor.policy.bash.options import cut
 from supervisor.policy.bash.places import below, join, looks_like_path
 from supervisor.policy.bash.table import Role
 from supervisor.policy.bash.use import IN_DOUBT, PUT, RUN, Use, substituted
-from supervisor.policy.bash.value import HOLE, Value, known
+from supervisor.policy.bash.value import HOLE, Text, Value, known
 
 Handler = Callable[[Use, Value], None]
 
@@ -221,9 +222,37 @@ def _upload(use: Use, value: Value) -> None:
 
 
 def _items(use: Use, value: Value) -> None:
+    """A list of files, each of which is read, shown or written as the command's operands are."""
+    from supervisor.policy.bash.feeders import fed_items  # noqa: PLC0415 - it searches by our roles
+
     files.read(use, value)
-    for each in listed.listed_in(use, value) or ():
-        files.read(use, each)
+    found = listed.listed_in(use, value)
+    if found is None:
+        found = fed_items(use) if is_stream(value) else [Value((Text(HOLE, many=True),))]
+    kind = use.command.operands.middle
+    role = kind if kind is not None and kind.kind in _LISTED else _READ
+    for each in found:
+        play(use, role, each)
+
+
+def _member(use: Use, value: Value) -> None:
+    if value.texts[0].text[:1] == "@":
+        _items(use, cut(value, 1))
+    else:
+        files.tree(use, value)
+
+
+def responses(use: Use) -> None:
+    """`@FILE` among the words of a compiler: further words, options too, that stand in a file."""
+    for word in (*use.parsed.operands, *use.parsed.doubts):
+        if word.texts[0].text[:1] == "@" and len(word.texts[0].text) > 1:
+            files.read(use, cut(word, 1))
+            use.unknown("takes options from a file that isn't read here")
+
+
+_LISTED: Final = frozenset({"list", "write", "delete", "edit", "tree"})
+"""Roles of operands that names in a list have as well."""
+_READ: Final = Role("read")
 
 
 def _typed(use: Use, value: Value) -> None:
@@ -261,6 +290,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "line": _shell,
     "link": files.link,
     "list": files.listed,
+    "member": _member,
     "mode": files.mode,
     "move": files.move,
     "only": _only,

@@ -14,6 +14,7 @@ ROLES: Final[Mapping[str, str]] = {
     "list": "its name or attributes are shown",
     "read": "a file that is read (`-` is standard input)",
     "tree": "a file or folder that is read with all below it",
+    "member": "the same, or `@FILE`, a list of such",
     "write": "a file that is written (`-` is standard output)",
     "edit": "a file that is read and written in place",
     "delete": "a file that is removed",

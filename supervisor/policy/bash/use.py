@@ -252,7 +252,7 @@ def substituted(use: Use, word: Value) -> Stdin | None:
     for at, stdin in use.invocation.substitutions:
         if at < len(use.argv):
             whole, text = use.argv[at].texts[0].text, word.texts[0].text
-            if use.argv[at] is word or (text and whole.endswith(f"={text}")):
+            if use.argv[at] is word or (text and whole.endswith((f"={text}", f"@{text}"))):
                 return stdin
     return None
 
