@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
+from supervisor.policy.bash import network
 from supervisor.policy.bash.apply import apply, natural
 from supervisor.policy.bash.carried import likely
 from supervisor.policy.bash.code import run_code
@@ -153,24 +154,31 @@ def _un(use: Use) -> bool:
 def _module(use: Use) -> None:
     """`python -m MODULE`: those that send, run or show what their words name."""
     calls = use.look.table.languages["python-modules"].calls
+    for word in use.parsed.operands:
+        network.open_to_all(use, word.texts[0].text)
     for value in option_values(use, "module"):
         roles = calls.get(value.only or "", ())
         if value.only is None:
             use.unknown("runs a module that can't be told before it runs")
         for kind in roles[:1]:
-            if kind == "host":
-                use.send(None, "serves files to the network")
-            elif kind == "program":
-                _as_program(use, [value, *_words_behind(use, value)])
-            elif kind == "command":
-                _run_by(use, value)
-            elif kind in {"convert", "input"}:
-                (_converted if kind == "convert" else _from_words_or_input)(use)
-            else:
-                for word in use.parsed.operands:
-                    play_as(use, kind, word)
+            _module_as(use, value, kind)
         if roles[1:] and use.parsed.operands and _UNPACKS.intersection(_texts(use)):
             play_as(use, roles[1], use.parsed.operands[-1])
+
+
+def _module_as(use: Use, module: Value, kind: str) -> None:
+    """What a module does by the kind that the table gives it."""
+    if kind == "host":
+        use.send(None, "serves files to the network")
+    elif kind == "program":
+        _as_program(use, [module, *_words_behind(use, module)])
+    elif kind == "command":
+        _run_by(use, module)
+    elif kind in {"convert", "input"}:
+        (_converted if kind == "convert" else _from_words_or_input)(use)
+    else:
+        for word in use.parsed.operands:
+            play_as(use, kind, word)
 
 
 def _behind_options(words: Sequence[Value]) -> Sequence[Value]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from supervisor.policy.bash.places import Found
 from supervisor.policy.bash.table import Command, Option
-from supervisor.policy.bash.value import HOLE, Text, Value
+from supervisor.policy.bash.value import HOLE, Text, Value, known
 
 _HELP = ("--help", "--version")
 _LEFT_OUT = ("exclude", "ignore", "skip", "omit", "without", "pattern")
@@ -228,7 +228,8 @@ def _next(option: Option, argv: Sequence[Value], at: int, parsed: Parsed) -> int
             parsed.values.append((Option(option.second), argv[at + 1]))
             return at + 2
         return at + 1
-    _take(option, None, parsed)
+    lacking = option.role is not None and option.role.kind == "bind"
+    _take(option, known("") if lacking else None, parsed)
     return at
 
 

@@ -68,6 +68,7 @@ def joined(words: Iterable[Value]) -> Value:
 def _doubt(use: Use, value: Value) -> None:
     for each in value.texts:
         text = each.text.removeprefix("@")
+        network.open_to_all(use, text)
         if looks_like_path(text.partition("::")[0]):
             target = Value((each,)) if text == each.text else known(text)
             use.emit(Act.READ, IN_DOUBT, target)
@@ -266,6 +267,7 @@ def _pid(use: Use, value: Value) -> None:
 HANDLERS: Final[Mapping[str, Handler]] = {
     "addresses": listed.addresses,
     "assign": _assign,
+    "bind": network.bind,
     "cd": _cd,
     "cookies": network.cookies,
     "data": network.data,

@@ -33,6 +33,7 @@ ROLES: Final[Mapping[str, str]] = {
     "renames": "`s,FIND,PUT,`: a change of names while they are unpacked",
     "from": "`host:path` on another machine, or a file here, that is read",
     "to": "`host:path` on another machine, or the file or folder here that is written",
+    "bind": "`[HOST][:PORT]` that a program listens at; this machine's own is no server for others",
     "host": "a host that is reached",
     "download": "`HOST[:FILE]`: a host, whose file is put here or where the next operand says",
     "route": "`HOST:PORT:ADDRESS`: an address that is reached for another",
