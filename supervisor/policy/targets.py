@@ -161,12 +161,27 @@ def _is_some_device(effect: Effect, text: str) -> bool:
     return text.startswith(_UNTOLD_DEVICE) and (untold or effect.program in _FILLS_DEVICES)
 
 
+def _says_nothing_more(fact: PathFact, own: str) -> bool:
+    """Whether a path is known by one name, as it is spelt: the most are."""
+    return fact.problem is not None or (
+        len(fact.names) == 1
+        and fact.names[0] == own
+        and (fact.entry is None or fact.entry == own)
+        and (fact.resolved is None or fact.resolved == own)
+    )
+
+
 def _target(  # noqa: PLR0913, PLR0917  (one of several hundred: no table is made for its parts)
     index: int, effect: Effect, text: Text, cwd: str | None, vault: str, fact: PathFact | None
 ) -> Target:
+    if cwd is not None and text.pattern is None and HOLE not in text.text:
+        path = spelt_out(text.text, cwd)
+        own = relative_to_vault(path, vault)
+        if fact is None or _says_nothing_more(fact, own):
+            return Target(index, effect, text.text, (own,), (path,), whole=True, fact=fact)
     # A piece that isn't known is some letter: what is known around it may still name a file.
     spelt = text.text.replace(HOLE, "x")
-    path = spelt_out(spelt, cwd) if cwd is not None else None
+    path = spelt_out(spelt, cwd) if cwd is not None else ""
     own = relative_to_vault(path, vault) if path else posixpath.normpath(spelt)
     names: tuple[str, ...] = (own,)
     places: tuple[str, ...] = (path,) if path else ()

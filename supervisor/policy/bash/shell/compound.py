@@ -6,6 +6,7 @@ from typing import Final
 
 from supervisor.policy.bash.shell.cursor import Broken
 from supervisor.policy.bash.shell.redirections import Redirections
+from supervisor.policy.bash.shell.scanner import PLAIN_WORDS
 from supervisor.policy.bash.shell.syntax import (
     Calculation,
     Case,
@@ -22,10 +23,12 @@ from supervisor.policy.bash.shell.syntax import (
     While,
     Word,
     plain_word,
+    plain_words,
 )
 
 _TEST_OPERATOR: Final = re.compile(r"&&|\|\||[()<>!](?=[ \t\n]|$)|[()<>]")
 _NAME_WORD: Final = re.compile(r"[^ \t\n|&;()<>]+")
+_IN: Final = re.compile(r"in(?=[ \t\n;]|\\\n|$)")
 _EMPTY_MIDDLE: Final = re.compile(r"[^;]*;[ \t\n]*;")
 _CASE_END: Final = re.compile(r";;&|;;|;&")
 _COPROC_NAME: Final = re.compile(
@@ -171,9 +174,12 @@ class Compounds(Redirections):
         self.at = name.end()
         self.lines()
         words: list[Word] | None = None
-        if re.compile(r"in(?=[ \t\n;]|\\\n|$)").match(self.text, self.at):
+        if _IN.match(self.text, self.at):
             self.at += 2
             words = []
+            if (run := PLAIN_WORDS.match(self.text, self.at)) is not None:
+                words += plain_words(run[0])
+                self.at = run.end()
             self.blanks()
             while self.peek() not in ("", "\n", ";", "&", "|", ")", "#"):
                 before = self.at

@@ -11,6 +11,7 @@ from supervisor.policy.bash.shell.compound import Compounds
 from supervisor.policy.bash.shell.cursor import SKIPPED, Broken
 from supervisor.policy.bash.shell.limits import Budget
 from supervisor.policy.bash.shell.redirections import REDIRECTS
+from supervisor.policy.bash.shell.scanner import PLAIN_WORD, PLAIN_WORDS
 from supervisor.policy.bash.shell.syntax import (
     AndOr,
     Assignment,
@@ -36,17 +37,12 @@ _PREFIX: Final = re.compile(r"(?:!|time(?:[ \t]+-p)?(?:[ \t]+--)?)(?=[ \t\n;&|()
 _AND_OR: Final = re.compile(r"&(?:\\\n)*&|\|(?:\\\n)*\|")
 _PIPE: Final = re.compile(r"\|(?:\\\n)*&|\|(?!(?:\\\n)*\|)")
 _SEPARATOR: Final = re.compile(r";(?![;&])|&(?!(?:\\\n)*&)")
-_LETTER: Final = r"[^ \t\n|&;()<>'\"$`\\*?\[~{\0]"
-_PLAIN_WORD: Final = rf"(?!#)(?:{_LETTER}++|\{{\}})++(?=[ \t\n|;)]|&(?!>)|$)"
 _PLAIN_COMMAND: Final = re.compile(
-    rf"[ \t]*+({_PLAIN_WORD}(?:[ \t]++{_PLAIN_WORD})*+)[ \t]*+"
+    rf"[ \t]*+({PLAIN_WORD}(?:[ \t]++{PLAIN_WORD})*+)[ \t]*+"
     r"(?=([\n|;)#]|&(?!>)|$)?)"
 )
 """Words in which nothing means anything to the shell, with the blanks around them, and what stands
 behind if the command ends there."""
-
-_WORDS: Final = re.compile(rf"(?:[ \t]++{_PLAIN_WORD})+")
-"""Several of them."""
 
 _DECLARES: Final = frozenset({"declare", "typeset", "local", "export", "readonly", "alias"})
 _FUNCTION_NAME: Final = re.compile(r"[ \t]*\([ \t]*\)")
@@ -280,7 +276,11 @@ class Grammar(Compounds):
                 if not words:
                     first, declares = before, word.plain in _DECLARES
                 words.append(word)
-            if words and not declares and (run := _WORDS.match(self.text, self.at)) is not None:
+            if (
+                words
+                and not declares
+                and (run := PLAIN_WORDS.match(self.text, self.at)) is not None
+            ):
                 words += plain_words(run[0])
                 self.at = run.end()
         self.starts.append(first)

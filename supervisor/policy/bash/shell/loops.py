@@ -96,11 +96,15 @@ class Loops(Commands):
         """The words of the loop, for each number of words that there may be."""
         if node.words is None:
             return [self.scope.positional if self.scope.positional is not None else (DATA,)]
-        given: list[tuple[Value, ...]] = [()]
+        given: list[list[Value]] = [[]]
         for word in node.words:
-            rows = self.word_rows(word)
-            given = [before + row for before in given for row in rows][:_MOST_ROWS]
-        return given
+            rows = self.word_rows(word) if word.value is None else [(word.value,)]
+            if len(rows) == 1:
+                for each in given:
+                    each.extend(rows[0])
+            else:
+                given = [[*before, *row] for before in given for row in rows][:_MOST_ROWS]
+        return [tuple(each) for each in given]
 
     def _round(self, body: Sequence, start: Scope, name: str = "") -> bool:
         """Walk a loop's body once; whether it changed what later rounds see."""

@@ -18,6 +18,13 @@ from supervisor.policy.bash.shell.syntax import (
 
 _META: Final = frozenset(" \t\n|&;()<>")
 _PLAIN: Final = re.compile(r"(?:[^ \t\n|&;()<>'\"$`\\*?\[~{\0]++|\{\})++")
+_LETTER: Final = r"[^ \t\n|&;()<>'\"$`\\*?\[~{\0]"
+PLAIN_WORD: Final = rf"(?!#)(?:{_LETTER}++|\{{\}})++(?=[ \t\n|;)]|&(?!>)|$)"
+"""A word in which nothing means anything to the shell."""
+
+PLAIN_WORDS: Final = re.compile(rf"(?:[ \t]++{PLAIN_WORD})+")
+"""Several of them, each behind blanks."""
+
 _ONE_QUOTE: Final = re.compile(r"""(?:'([^']*+)'|"([^"$`\\]*+)")(?=[ \t\n|;)&]|$)""")
 """A word that is one quote, with nothing to expand in it."""
 
