@@ -1,8 +1,8 @@
 """Whether code hands a shell to a connection that it opens: by the flow between the two."""
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, TypeAlias
 
 from supervisor.policy.bash.code_flow import PARTS, last_part, roles_of
 from supervisor.policy.bash.code_tokens import Token, Tokens
@@ -38,6 +38,9 @@ _TIED_STREAMS: Final = re.compile(r">&|<&")
 _LONGEST: Final = 48
 _SIGILS: Final = "$@%&*"
 
+Assigned: TypeAlias = tuple[str, Sequence[Token]]
+"""A name with the expression behind its `=`."""
+
 
 def hands_shell(language: Language, tokens: Tokens, values: Values) -> bool:
     """Whether a program that the code starts takes orders from the connection, or is tied to it.
@@ -55,8 +58,9 @@ def hands_shell(language: Language, tokens: Tokens, values: Values) -> bool:
         each.value and _TIED_STREAMS.search(each.value) for each in every
     ):
         return True
-    own = _connections(language, every)
-    received = _received(every, own)
+    assigned = list(_assignments(every))
+    own = _connections(language, assigned)
+    received = _received(every, assigned, own)
     for each in texts:
         runs_it = language.quote_runs if each.kind == "tick" else each.text[:2] in {"qx", "%x"}
         if runs_it and each.value:
@@ -102,10 +106,10 @@ def _mentions(text: str, names: set[str]) -> bool:
     return any(re.search(rf"[$#@{{]\{{?\W?{re.escape(each)}\b", text) for each in names)
 
 
-def _connections(language: Language, every: Sequence[Token]) -> set[str]:
+def _connections(language: Language, assigned: Iterable[Assigned]) -> set[str]:
     """The names that a connection is given."""
     found: set[str] = set()
-    for name, expression in _assignments(every):
+    for name, expression in assigned:
         for each in expression:
             roles = roles_of(language, each.text, method=True) if each.kind == "name" else None
             if roles is not None and roles[0] == "connect":
@@ -113,12 +117,15 @@ def _connections(language: Language, every: Sequence[Token]) -> set[str]:
     return found
 
 
-def _received(every: Sequence[Token], own: set[str]) -> set[str]:
+def _received(every: Sequence[Token], assigned: Iterable[Assigned], own: set[str]) -> set[str]:
     """The names of what may come through a connection, and of what is made of it."""
     found = set(_parameters(every, own))
+    named = [
+        (name, {each.text.lstrip(_SIGILS) for each in expression if each.kind == "name"})
+        for name, expression in assigned
+    ]
     for _ in range(2):
-        for name, expression in _assignments(every):
-            names = {each.text.lstrip(_SIGILS) for each in expression if each.kind == "name"}
+        for name, names in named:
             heads = {PARTS.split(each)[0] for each in names}
             last = {last_part(each) for each in names}
             known = not own or not heads.isdisjoint(own | found)
@@ -129,7 +136,7 @@ def _received(every: Sequence[Token], own: set[str]) -> set[str]:
     return found
 
 
-def _assignments(every: Sequence[Token]) -> Iterator[tuple[str, Sequence[Token]]]:
+def _assignments(every: Sequence[Token]) -> Iterator[Assigned]:
     """Names with what stands behind their `=`, up to the end of the expression."""
     for at, each in enumerate(every[:-1]):
         if each.kind != "name" or every[at + 1].text != "=":

@@ -93,6 +93,10 @@ class Tokens:
             if found is None:
                 break
             kind, text = str(found.lastgroup), found[0]
+            if kind in _VALUELESS:
+                every.append(Token(kind, text))
+                at += len(text)
+                continue
             if kind == "long":
                 kind, text = ("raw", text) if self.language.long_texts else ("sign", text[0])
             if kind == "comment" and not text.startswith((*self.language.comment, "/*")):

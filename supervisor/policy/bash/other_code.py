@@ -181,18 +181,17 @@ class _Reading:
 
     def assignments(self) -> None:
         """Texts that names get, before anything else is looked at (`m = "readFileSync"`)."""
-        for at, each in enumerate(self.tokens[:-2]):
+        for at, sign in enumerate(self.tokens[1:-1]):  # `at` is the place of what's before it
+            if sign.text != "=" or self.tokens[at].kind != "name":
+                continue
             value = self.tokens[at + 2].value
-            if (
-                each.kind == "name"
-                and self.tokens[at + 1].text == "="
-                and value is not None
-                and self.text.text(at + 3) in {";", ")", ",", ""}
-            ):
-                self.text.names.setdefault(each.text.lstrip("$@%&"), value)
+            if value is not None and self.text.text(at + 3) in {";", ")", ",", ""}:
+                self.text.names.setdefault(self.tokens[at].text.lstrip("$@%&"), value)
 
     def subscripts(self) -> None:
         """`fs["read" + "FileSync"](…)`: a method by a text becomes a method by its name."""
+        if "[" not in self.code:
+            return
         at = 1
         while at < len(self.tokens):
             if self.tokens[at].text == "[" and (

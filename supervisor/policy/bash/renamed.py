@@ -63,10 +63,12 @@ class Renamed:
             start, end = (part.end, sys.maxsize) if argv else (part.start, part.end)
             self._kept.grouped(invocation, start, end)
             return
+        if not self._may_give(invocation, seen):
+            return
         places = written_by(invocation)
         if argv[0].only == "tee":
             places += [join(invocation.cwd, each) for each in argv[1:]]
-        if places and self._may_give(invocation, seen):
+        if places:
             self._called(places, list(self._fed(invocation, seen)))
 
     def at(self, place: Value, seen: Sequence[Effect]) -> tuple[str, ...]:
