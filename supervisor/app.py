@@ -158,12 +158,14 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
                 settings.waiting_seconds,
                 spoilt=Waiting.spoilt,
                 tell=partial(record, "waiting"),
+                then=lambda: sweeper.sweep_soon(),  # noqa: PLW0108 - made below
             ),
             spares=WaitingRoom(
                 settings.spare_sandboxes,
                 settings.waiting_seconds,
                 spoilt=Sandbox.spoilt,
                 tell=partial(record, "waiting"),
+                then=lambda: sweeper.sweep_soon(),  # noqa: PLW0108 - made below
             ),
         )
         sweeper = Sweeper(

@@ -34,8 +34,8 @@ _LATEST_SECONDS: Final = 60.0
 class Sweeper:
     """Removes and counts what is ours. Never raises: what stays is found the next time.
 
-    An async context manager: within it, a sweep that met no engine is made up for once there is
-    one again. `living` are the marks of what is in use, `waiting` those of them that wait for a
+    An async context manager: within it, a sweep that met no engine, or one that refused, is made up
+    for later. `living` are the marks of what is in use, `waiting` those of them that wait for a
     message, and `owners` whose they are where no label says so.
     """
 
@@ -82,6 +82,10 @@ class Sweeper:
         await self._tell("processes", ended)
         await self.sweep_after_turn()
 
+    def sweep_soon(self) -> None:
+        """After what belongs to no turn: a moment later, and again as long as no engine answers."""
+        self._missed.want()
+
     async def sweep_after_turn(self) -> None:
         """What no living turn uses; its processes a turn has ended itself."""
         await self._sweep_containers()
@@ -89,14 +93,17 @@ class Sweeper:
 
     async def _sweep_containers(self) -> bool:
         """Whether they could be looked at."""
+        was_missed = self._missed.is_wanted
+        self._missed.drop()  # before: what is wanted while they are looked at isn't seen any more
         try:
             reaped = await reap_containers(self._engine, self._instance, self._living)
         except TurnFailed as error:
-            if not self._missed.is_wanted:
+            if not was_missed:
                 logger.info("containers were not looked at: %s", error.message)
             self._missed.want()
             return False
-        self._missed.drop()
+        if reaped.refused:
+            self._missed.want()
         if reaped.removed:
             logger.warning("removed %d left-over containers", reaped.removed)
         await self._tell("containers", reaped.removed)

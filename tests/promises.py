@@ -45,6 +45,7 @@ INVARIANTS: Final = (
             "security/test_inv_03_waiting_sandboxes.py",
             "security/test_inv_03_what_waits_gives_way.py",
             "security/test_inv_03_spare_sandboxes.py",
+            "security/test_inv_03_what_befalls_what_waits.py",
             "integration/test_kill_nine.py",
         ),
     ),

@@ -24,6 +24,7 @@ SECONDS: Final = {
     "integration/test_field_one_turn_at_a_time.py": 34,
     "security/test_inv_03_spare_sandboxes.py": 30,
     "security/test_inv_16_honeytokens.py": 33,
+    "security/test_inv_03_what_befalls_what_waits.py": 45,
     "integration/test_mcp_turns.py": 31,
     "integration/test_api_odd_texts.py": 30,
     "security/test_inv_03_nothing_left_behind.py": 30,

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -97,14 +98,13 @@ async def turn_folder(turns: Path, turn: TurnId, plan: RunPlan | None) -> AsyncI
     disk refuses.
     """
     try:
-        folder = await asyncio.to_thread(_make, turns, turn, plan)
-    except OSError as error:
-        await asyncio.to_thread(clear_away, turns / turn)
-        raise _refused(error, turns) from error
-    try:
+        try:
+            folder = await _to_its_end(partial(_make, turns, turn, plan))
+        except OSError as error:
+            raise _refused(error, turns) from error
         yield folder
     finally:
-        await asyncio.to_thread(clear_away, folder.root)
+        await asyncio.to_thread(clear_away, turns / turn)
 
 
 async def furnished(folder: TurnFolder, plan: RunPlan) -> TurnFolder:
@@ -113,9 +113,23 @@ async def furnished(folder: TurnFolder, plan: RunPlan) -> TurnFolder:
     Raises TurnFailed if the disk refuses.
     """
     try:
-        return await asyncio.to_thread(_furnish, folder, plan)
+        return await _to_its_end(partial(_furnish, folder, plan))
     except OSError as error:
         raise _refused(error, folder.root.parent) from error
+
+
+async def _to_its_end(make: Callable[[], TurnFolder]) -> TurnFolder:
+    """What is made in a thread, which goes on in any case; who gives up waits for it all the same.
+
+    Else it would be undone before it is made.
+    """
+    making = asyncio.ensure_future(asyncio.to_thread(make))
+    try:
+        return await asyncio.shield(making)
+    except asyncio.CancelledError:
+        await asyncio.wait({making})
+        making.exception()  # looked at: nobody waits for it any more
+        raise
 
 
 def door_for(

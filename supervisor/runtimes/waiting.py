@@ -8,14 +8,15 @@ entered no other may leave. Each thing is taken once; what nobody takes is let g
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Hashable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from collections.abc import Awaitable, Callable, Hashable, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from contextvars import Context
 from typing import Any, Final, Generic, Self, TypeVar
 
 from supervisor.errors import TurnFailed
-from supervisor.ids import SessionId, TurnId, new_turn_id
-from supervisor.observability.logs import Marks, log_context
+from supervisor.ids import SessionId, TurnId
+from supervisor.observability.logs import log_context
+from supervisor.runtimes.guest import Guest, Held, Place
 
 logger = logging.getLogger(__name__)
 
@@ -23,17 +24,17 @@ T = TypeVar("T")
 
 _PATIENCE_SECONDS: Final = 5.0
 """How long a taker waits for what is still being made: by then a new one would be there."""
-_USED: Final = "its turn is over"
 
 Tell = Callable[[SessionId | None, TurnId, dict[str, Any]], Awaitable[object]]
 """Is told what becomes of a thing: whose it is, what it is made under, and what happened."""
 
-_Place = SessionId | int
-"""Where it is kept: under the session it is for, or a number if it is for whoever comes."""
-
 
 async def _nobody(_session: SessionId | None, _id: TurnId, _what: dict[str, Any]) -> None:
     """Nobody is told."""
+
+
+def _nothing() -> None:
+    """Nothing is to be done."""
 
 
 async def _never(_: object) -> str:
@@ -42,63 +43,17 @@ async def _never(_: object) -> str:
     return ""
 
 
-class _Guest(Generic[T]):
-    """One thing that is kept, from its making to its end."""
-
-    def __init__(self, place: _Place, fit: Hashable = None) -> None:
-        self.id = new_turn_id()
-        self.place = place
-        self.session = None if isinstance(place, int) else place
-        self.fit = fit
-        self.is_taken = False
-        self.why: str | None = None
-        self.marks = Marks()
-        self.called = asyncio.Event()
-        self.over = asyncio.Event()
-        self.ready: asyncio.Future[T | None] = asyncio.get_running_loop().create_future()
-        self.task: asyncio.Task[None] | None = None
-
-    def dismiss(self, why: str) -> None:
-        """Let it go; its making is broken off if it isn't made yet. The first word on it counts."""
-        if self.over.is_set():
-            return
-        self.why = self.why or why
-        self.over.set()
-        self.called.set()
-        if self.task is not None and not self.ready.done():
-            self.task.cancel()
-
-
-class Held(Generic[T]):
-    """What was taken, and is used until `end`, or until it is left as an async context manager."""
-
-    def __init__(self, value: T, guest: _Guest[T]) -> None:
-        self.value = value
-        self._guest = guest
-
-    async def __aenter__(self) -> T:
-        return self.value
-
-    async def __aexit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        await self.end(error.message if isinstance(error, TurnFailed) else _USED)
-
-    async def end(self, why: str = _USED) -> None:
-        """Leave its context, and wait until that is done; doing so twice is harmless."""
-        self._guest.dismiss(why)
-        if self._guest.task is not None:
-            await asyncio.wait({self._guest.task})
-
-
 class WaitingRoom(Generic[T]):
     """Keeps at most `most` things, each at most `seconds` long. An async context manager.
 
     `patience` is how many seconds a taker waits for what is still being made. `spoilt` returns once
     a thing is of no use any more, with why: it is let go then. `tell` is told of each thing's
-    making, taking and end; what it can't be told of isn't made, or not taken. Leaving the room lets
-    all of them go, and waits for that.
+    making, taking and end; what it can't be told of isn't made, or not taken. `then` is called when
+    a thing is gone: what of it couldn't be undone is left by then. Leaving the room lets all of
+    them go, and waits for that.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - how things are kept, and who is told
         self,
         most: int,
         seconds: float,
@@ -106,14 +61,17 @@ class WaitingRoom(Generic[T]):
         patience: float = _PATIENCE_SECONDS,
         spoilt: Callable[[T], Awaitable[str]] = _never,
         tell: Tell = _nobody,
+        then: Callable[[], object] = _nothing,
     ) -> None:
         self._most = most
         self._seconds = seconds
         self._patience = patience
         self._spoilt = spoilt
         self._tell = tell
-        self._waiting: dict[_Place, _Guest[T]] = {}
-        self._all: dict[TurnId, _Guest[T]] = {}
+        self._then = then
+        self._closed = 0
+        self._waiting: dict[Place, Guest[T]] = {}
+        self._all: dict[TurnId, Guest[T]] = {}
         self._stack = AsyncExitStack()
         self._group: asyncio.TaskGroup | None = None
 
@@ -157,25 +115,25 @@ class WaitingRoom(Generic[T]):
         `open` is called with the id that it is to be made under; `fit` is what a taker has to
         equal. Never waits and never raises: what can't be made isn't there when it is asked for.
         """
-        if self._most < 1 or self._group is None:
+        if self._most < 1 or self._group is None or self._closed:
             return
         self.forget(session, "another is made in its place")
         while len(self._waiting) >= self._most:
             self._forget(next(iter(self._waiting)), "no more of them may wait")
-        self._begin(self._group, _Guest(session, fit), open)
+        self._begin(self._group, Guest(session, fit), open)
 
     def fill(self, open: Callable[[TurnId], AbstractAsyncContextManager[T]]) -> None:
         """Make things ready for whoever comes, until as many are kept as may be; see `expect`."""
-        if self._group is None:
+        if self._group is None or self._closed:
             return
         for place in range(self._most):
             if place not in self._waiting:
-                self._begin(self._group, _Guest(place), open)
+                self._begin(self._group, Guest(place), open)
 
     def _begin(
         self,
         group: asyncio.TaskGroup,
-        guest: _Guest[T],
+        guest: Guest[T],
         open: Callable[[TurnId], AbstractAsyncContextManager[T]],
     ) -> None:
         self._waiting[guest.place] = self._all[guest.id] = guest
@@ -187,10 +145,19 @@ class WaitingRoom(Generic[T]):
         """Let go what is kept for that session, if there is anything."""
         self._forget(session, why)
 
-    def _forget(self, place: _Place, why: str) -> None:
+    def _forget(self, place: Place, why: str) -> None:
         guest = self._waiting.pop(place, None)
         if guest is not None:
             guest.dismiss(why)
+
+    @contextmanager
+    def closed(self) -> Iterator[None]:
+        """Within the block nothing is begun: what gave way isn't followed by another at once."""
+        self._closed += 1
+        try:
+            yield
+        finally:
+            self._closed -= 1
 
     async def give_way(self) -> bool:
         """Let go all that waits, and wait until it has gone, with what was let go before.
@@ -229,11 +196,11 @@ class WaitingRoom(Generic[T]):
                 return await self._taken(guest, session, turn)
         return None
 
-    async def _taken(self, guest: _Guest[T], session: SessionId, turn: TurnId) -> Held[T] | None:
+    async def _taken(self, guest: Guest[T], session: SessionId, turn: TurnId) -> Held[T] | None:
         guest.is_taken = True
         guest.session = session
         guest.called.set()
-        held = None
+        held, why = None, "its turn was broken off"
         try:
             async with asyncio.timeout(self._patience):
                 value = await asyncio.shield(guest.ready)
@@ -242,13 +209,14 @@ class WaitingRoom(Generic[T]):
                 guest.marks.session_id, guest.marks.turn_id = session, turn
                 held = Held(value, guest)
         except TimeoutError:
+            why = "it wasn't ready when the next message came"
             return None
         finally:
             if held is None:
-                guest.dismiss("it wasn't ready when the next message came")
+                guest.dismiss(why)
         return held
 
-    async def _keep(self, guest: _Guest[T], kept: AbstractAsyncContextManager[T]) -> None:
+    async def _keep(self, guest: Guest[T], kept: AbstractAsyncContextManager[T]) -> None:
         with log_context(session_id=guest.session, turn_id=guest.id) as guest.marks:
             try:
                 await self._tell(guest.session, guest.id, {"what": "begun"})
@@ -264,7 +232,7 @@ class WaitingRoom(Generic[T]):
             finally:
                 await self._told_gone(guest)
 
-    async def _told_gone(self, guest: _Guest[T]) -> None:
+    async def _told_gone(self, guest: Guest[T]) -> None:
         why = guest.why or "it was broken off"
         logger.info("what was kept ready for a turn is gone: %s", why)
         try:
@@ -272,7 +240,7 @@ class WaitingRoom(Generic[T]):
         except Exception:
             logger.exception("the end of what was kept ready could not be told")
 
-    async def _until_over(self, guest: _Guest[T], value: T) -> None:
+    async def _until_over(self, guest: Guest[T], value: T) -> None:
         called = asyncio.ensure_future(guest.called.wait())
         spoilt = asyncio.ensure_future(self._spoilt(value))
         try:
@@ -289,12 +257,13 @@ class WaitingRoom(Generic[T]):
             await asyncio.wait({called, spoilt})
         await guest.over.wait()
 
-    def _leave(self, guest: _Guest[T]) -> None:
+    def _leave(self, guest: Guest[T]) -> None:
         if self._waiting.get(guest.place) is guest:
             del self._waiting[guest.place]
 
-    def _gone(self, guest: _Guest[T]) -> None:
+    def _gone(self, guest: Guest[T]) -> None:
         self._leave(guest)
         self._all.pop(guest.id, None)
         if not guest.ready.done():
             guest.ready.set_result(None)
+        self._then()

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from supervisor.runtimes.container.runtime import Waiting
-from supervisor.runtimes.waiting import Held, WaitingRoom
+from supervisor.runtimes.guest import Held
+from supervisor.runtimes.waiting import WaitingRoom
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.audit import entries_in
 from tests.worlds.engine_image import docker

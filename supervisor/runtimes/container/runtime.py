@@ -26,13 +26,14 @@ from supervisor.runtimes.container.sandbox import Sandbox, SandboxMaker
 from supervisor.runtimes.container.spec import CLI, ENVIRONMENT, HOME, TURN_FOLDER, VAULT
 from supervisor.runtimes.container.start_line import Resume, StartLine, encode
 from supervisor.runtimes.contract import RunPlan, ToolGate
+from supervisor.runtimes.guest import Held
 from supervisor.runtimes.turn_folder import (
     MODEL_SOCKET,
     PROMPT,
     SERVERS,
     door_for,
 )
-from supervisor.runtimes.waiting import Held, WaitingRoom
+from supervisor.runtimes.waiting import WaitingRoom
 
 logger = logging.getLogger(__name__)
 
@@ -132,9 +133,10 @@ class ContainerRuntime:
             return await stack.enter_async_context(self._maker.open(plan.turn_id, plan))
         except EngineRefused:
             # There may be no room for one more: what only waits takes none from who has a message.
-            if not any([await self._room.give_way(), await self._spares.give_way()]):
-                raise
-            return await stack.enter_async_context(self._maker.open(plan.turn_id, plan))
+            with self._room.closed(), self._spares.closed():
+                if not any([await self._room.give_way(), await self._spares.give_way()]):
+                    raise
+                return await stack.enter_async_context(self._maker.open(plan.turn_id, plan))
 
     async def _spare(self, stack: AsyncExitStack, plan: RunPlan) -> Sandbox | None:
         """One that waited for whoever came; None: there is none that is good."""

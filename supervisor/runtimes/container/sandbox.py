@@ -129,11 +129,11 @@ class SandboxMaker:
 
         As with `renewed`, it is of no use if this raises TurnFailed.
         """
-        if not spare.channel.is_silent:
-            raise AgentProcessFailed("what nobody has spoken to has spoken, or is gone")
+        _require_silence(spare.channel)
         receipt, folder = await together(
             self._renewed(spare, plan, PurePosixPath()), furnished(spare.folder, plan)
         )
+        _require_silence(spare.channel)  # a large vault takes a while
         return replace(spare, folder=folder, receipt=receipt)
 
     async def renewed(self, sandbox: Sandbox, plan: RunPlan) -> Receipt:
@@ -272,6 +272,11 @@ class SandboxMaker:
                 raise cause
             measured = {}
         return receipts.receipt_of(measured, inspected, spec, nonce)
+
+
+def _require_silence(channel: ContainerChannel) -> None:
+    if not channel.is_silent:
+        raise AgentProcessFailed("what nobody has spoken to has spoken, or is gone")
 
 
 async def together(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:

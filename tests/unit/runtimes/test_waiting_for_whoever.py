@@ -110,6 +110,19 @@ async def test_what_cant_be_made_isnt_there_and_is_tried_again_when_it_is_asked_
         await all_ready(room, 1)
 
 
+async def test_nothing_is_begun_in_a_room_that_is_closed_for_a_while(made: Made) -> None:
+    async with WaitingRoom[str](1, A_WHILE) as room:
+        room.fill(made.open)
+        await all_ready(room, 1)
+        with room.closed():
+            assert await room.give_way()
+            room.fill(made.open)
+            room.expect(ADA, "fit", made.open)
+            assert not room.ids
+        room.fill(made.open)
+        await all_ready(room, 1)
+
+
 async def test_nothing_is_made_where_none_may_be_kept(made: Made) -> None:
     async with WaitingRoom[str](0, A_WHILE) as room:
         room.fill(made.open)

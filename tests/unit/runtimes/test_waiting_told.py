@@ -15,7 +15,7 @@ from supervisor.ids import SessionId, TurnId
 from supervisor.observability.logs import configure_logs, log_context
 from supervisor.runtimes.waiting import WaitingRoom
 from tests.worlds.kept_ready import ADA, TURN, Made, a_maker, gone, ready
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import A_WHILE, until
 
 pytestmark = pytest.mark.usefixtures("restored_logging")
 
@@ -130,6 +130,38 @@ async def test_it_is_told_why_it_went(made: Made, ending: str, why: str) -> None
         if ending != "leave":
             await gone(room)
     assert why in told.why
+
+
+async def test_a_taker_that_gives_up_is_told_as_such(made: Made) -> None:
+    told, hold = Told(), asyncio.Event()
+
+    async def slow(session: SessionId | None, mark: TurnId, what: dict[str, Any]) -> None:
+        await told(session, mark, what)
+        if what["what"] == "taken":
+            await hold.wait()
+
+    async with WaitingRoom[str](1, A_WHILE, tell=slow) as room:
+        room.fill(made.open)
+        await ready(room)
+        taking = asyncio.ensure_future(room.take_any(ADA, TURN))
+        await until(lambda: "taken" in told.whats)
+        taking.cancel()
+        await gone(room)
+        assert "broken off" in told.why
+
+
+async def test_who_clears_up_is_called_once_it_is_gone(made: Made) -> None:
+    there: list[set[TurnId]] = []
+    async with WaitingRoom[str](1, A_WHILE, then=lambda: there.append(room.ids)) as room:
+        room.expect(ADA, "fit", made.open)
+        await ready(room)
+        assert there == []
+        await room.give_way()
+        await gone(room)
+        made.breaks = EngineRefused("no room")
+        room.fill(made.open)
+        await gone(room)
+    assert there == [set(), set()]
 
 
 @pytest.mark.parametrize("refused", [0, 1])
