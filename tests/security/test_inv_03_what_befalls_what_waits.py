@@ -15,12 +15,16 @@ import pytest
 from supervisor.runtimes.container.sandbox import Sandbox, SandboxMaker
 from supervisor.runtimes.contract import Receipt, RunPlan
 from supervisor.runtimes.waiting import WaitingRoom
-from tests.security.test_inv_03_waiting_sandboxes import HELLO, the_waiting_one, waited
-from tests.security.test_inv_03_what_waits_gives_way import a_house_behind_the_filter
 from tests.worlds.engine_faults import FaultyEngine, faulty_engine
 from tests.worlds.engine_image import docker
 from tests.worlds.house import House, Turn, a_house, prompt, step
 from tests.worlds.leftovers import left_of
+from tests.worlds.ready_sandboxes import (
+    HELLO,
+    a_house_behind_the_filter,
+    the_waiting_one,
+    waited,
+)
 from tests.worlds.second_engine import short_folder
 from tests.worlds.waiting import A_WHILE, patient_rooms, until
 

@@ -11,7 +11,7 @@ import pytest
 from supervisor.ids import TurnId
 from supervisor.runtimes import turn_folder as module
 from supervisor.runtimes.turn_folder import TurnFolder, furnished, turn_folder
-from tests.unit.sessions.test_plan import planned
+from tests.worlds.plans import planned
 from tests.worlds.waiting import A_WHILE, until
 
 TURN = TurnId("the-turn")
