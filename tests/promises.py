@@ -167,6 +167,7 @@ INVARIANTS: Final = (
         "A honeytoken of a denied file that shows up ends the turn and writes an incident.",
         (
             "security/test_inv_16_honeytokens.py",
+            "security/test_inv_16_last_words.py",
             "integration/test_gateway_honeytokens.py",
             "unit/gate/test_gate_honeytokens.py",
             "unit/runtimes/test_honeytokens.py",

@@ -199,6 +199,8 @@ async def _connected(
             f"the agent process did not answer within {_CONNECT_SECONDS:.0f} s",
             remedy="send the message again; if it stays so, run: trustfloor doctor",
         ) from None
+    except TurnFailed as error:
+        raise _cause(transport) or error from None
     except ClaudeSDKError as error:
         raise _cause(transport) or AgentProcessFailed(
             f"the agent process did not start: {error}", remedy="run: trustfloor doctor"

@@ -46,18 +46,26 @@ class Guest(Generic[T]):
 class Held(Generic[T]):
     """What was taken, and is used until `end`, or until it is left as an async context manager.
 
-    Left by a TurnFailed, it went for that.
+    Left by a TurnFailed, it went for that; but not once it `serves`.
     """
 
     def __init__(self, value: T, guest: Guest[T]) -> None:
         self.value = value
         self._guest = guest
+        self._serves = False
+
+    def serve(self) -> None:
+        """It was found good, and is its turn's now, whose failures are no word on it.
+
+        They may be an agent's own words, too, which nobody has looked at yet.
+        """
+        self._serves = True
 
     async def __aenter__(self) -> T:
         return self.value
 
     async def __aexit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, TurnFailed):
+        if isinstance(error, TurnFailed) and not self._serves:
             await self.end(error.message)
         else:
             await self.end()

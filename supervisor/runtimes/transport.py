@@ -74,6 +74,16 @@ class _TooEarly(AgentProcessFailed):
         )
 
 
+class _Over(AgentProcessFailed):
+    """Fails what the SDK waits for, such as an initialise that will never be answered.
+
+    Without a word of the cause, whose words may be the process's own: the SDK logs what it gets.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("the agent process is over", remedy="send the message again")
+
+
 class ChannelTransport(Transport):
     """Reads in the SDK's reader task; `said` is bounded, so a slow turn slows its cage.
 
@@ -164,8 +174,7 @@ class ChannelTransport(Transport):
         self._over.set()
         await self.said.put(cause)
         if cause is not None:
-            # Fails what the SDK is waiting for, such as an initialise that will never be answered.
-            raise cause
+            raise _Over
 
     async def _controls(self) -> AsyncIterator[dict[str, Any]]:
         async for chunk in self._channel.chunks():

@@ -182,6 +182,8 @@ async def _play(plan: TurnPlan, stage: Stage) -> RunResult | TurnFailed:
         return ending
     if not isinstance(ending, TurnFailed) or not may_lie_in_the_conversation(ending):
         return ending
+    if trip := await stage.alarm.cause(ending):  # before its words are told
+        return trip
     heard.run, heard.has_ended = None, False
     heard.afresh = await stage.afresh()
     await stage.say(WarningEvent(code=NOT_TAKEN_UP, message=not_taken_up(ending.message)))

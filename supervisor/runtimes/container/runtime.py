@@ -147,6 +147,7 @@ class ContainerRuntime:
             async with AsyncExitStack() as own:
                 spare = await own.enter_async_context(held)
                 sandbox = await self._maker.given(spare, plan)
+                held.serve()
                 stack.push_async_exit(own.pop_all())
                 return sandbox
         except TurnFailed as error:  # one that is made now says so as well, if it finds the same
@@ -187,6 +188,7 @@ class ContainerRuntime:
             door = await own.enter_async_context(door_for(self._gateway, plan, sandbox.folder))
             connection.transport.hear(plan.honeytokens)
             waiting.gate.stands_for(gate)
+            held.serve()
             stack.push_async_exit(own.pop_all())
             return AgentRun(connection, receipt, door)
 

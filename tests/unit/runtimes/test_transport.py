@@ -40,8 +40,8 @@ class Endless:
     async def close_input(self) -> None:
         return
 
-    async def cause_of_death(self) -> None:
-        return
+    async def cause_of_death(self) -> AgentProcessFailed | None:
+        return None
 
 
 @pytest.mark.parametrize("size", [10, MIB])
@@ -95,6 +95,29 @@ async def test_one_that_owes_nothing_has_just_ended(tmp_path: Path) -> None:
     assert await transport.said.get() is None
 
 
+class Complaining(Brief):
+    """A channel whose process ended with words of its own."""
+
+    async def cause_of_death(self) -> AgentProcessFailed:
+        return AgentProcessFailed("the agent process ended with status 7: words of its own")
+
+
+async def test_the_turn_learns_its_last_words_and_the_library_that_logs_them_does_not(
+    tmp_path: Path,
+) -> None:
+    transport = ChannelTransport(
+        Complaining(b""),
+        Wire(SessionId("s"), "/p"),
+        TranscriptFile(tmp_path, PurePosixPath("t.jsonl")),
+    )
+    with pytest.raises(AgentProcessFailed) as raised:
+        await anext(transport.read_messages())
+    assert "words of its own" not in f"{raised.value!r} {raised.value} {raised.value.message}"
+    told = await transport.said.get()
+    assert isinstance(told, AgentProcessFailed)
+    assert "words of its own" in told.message
+
+
 class Saying(Brief):
     """A channel whose process says these pieces and ends."""
 
@@ -138,7 +161,7 @@ async def said_with(
         honeytokens,
     )
     frames: list[object] = []
-    with contextlib.suppress(HoneytokenTripped):
+    with contextlib.suppress(AgentProcessFailed):
         async for frame in transport.read_messages():
             frames.append(frame)  # noqa: PERF401  (those before the error count)
     return [*transport.said.drain()], frames

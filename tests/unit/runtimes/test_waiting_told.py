@@ -132,6 +132,20 @@ async def test_it_is_told_why_it_went(made: Made, ending: str, why: str) -> None
     assert why in told.why
 
 
+async def test_what_ends_a_turn_is_no_word_on_what_serves_it(made: Made) -> None:
+    """It may be an agent's own."""
+    told = Told()
+    async with WaitingRoom[str](1, A_WHILE, tell=told) as room:
+        room.expect(ADA, "fit", made.open)
+        held = await room.take(ADA, "fit", TURN)
+        assert held is not None
+        held.serve()
+        with pytest.raises(SandboxKilled):
+            async with held:
+                raise SandboxKilled("words of an agent's")
+        assert told.why == "its turn is over"
+
+
 async def test_a_taker_that_gives_up_is_told_as_such(made: Made) -> None:
     told, hold = Told(), asyncio.Event()
 

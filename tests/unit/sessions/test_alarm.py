@@ -1,6 +1,8 @@
 """A honeytoken that shows up is how the turn ends, whatever else happens; it is recorded once."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,8 +13,14 @@ from supervisor.runtimes.contract import RunResult
 from supervisor.runtimes.honeytokens import Honeytokens, Trip
 from supervisor.sessions.alarm import Alarm
 from supervisor.sessions.turn import Heard, Stage, Stop, perform
+<<<<<<< HEAD
 from tests.worlds.plans import planned
 from tests.worlds.scripted_runtime import NoGate, ScriptedRun, ScriptedRuntime, for_ever
+=======
+from supervisor.sessions.turn_plan import TurnPlan
+from tests.unit.sessions.test_plan import planned
+from tests.unit.sessions.test_turn import NoGate, ScriptedRun, ScriptedRuntime, for_ever
+>>>>>>> 353ddf0 (Tell an agent's last words nowhere before they were looked at for tokens)
 from tests.worlds.waiting import A_WHILE
 
 TRIP = Trip(".env", "a request to the model")
@@ -24,6 +32,7 @@ class Play:
     def __init__(self, *items: Any) -> None:
         self.honeytokens = Honeytokens(b"this turn's")
         self.recorded: list[Trip] = []
+        self.said: list[Event] = []
         self.runtime = ScriptedRuntime(ScriptedRun(items))
         self.stop = Stop()
 
@@ -33,14 +42,18 @@ class Play:
     async def ring(self) -> None:
         self.honeytokens.report(".env", "a request to the model")
 
-    async def perform(self) -> object:
+    async def perform(
+        self,
+        plan: TurnPlan | None = None,
+        afresh: Callable[[], Awaitable[TurnPlan]] | None = None,
+    ) -> object:
         async def say(event: Event) -> None:
-            del event
+            self.said.append(event)
 
         alarm = Alarm(self.honeytokens, self.record)
-        stage = Stage(self.runtime, NoGate(), say, self.stop, Heard(), 60.0, alarm)
+        stage = Stage(self.runtime, NoGate(), say, self.stop, Heard(), 60.0, alarm, afresh)
         async with asyncio.timeout(A_WHILE):
-            return await perform(planned(), stage)
+            return await perform(plan or planned(), stage)
 
 
 async def test_a_turn_in_which_it_is_rung_is_cut_off_without_asking_the_agent() -> None:
@@ -84,6 +97,21 @@ async def test_what_a_process_complained_of_last_is_looked_at_and_not_repeated()
     ending = await play.perform()
     assert isinstance(ending, HoneytokenTripped)
     assert play.honeytokens.trip(ending.message) is None
+    assert [trip.path for trip in play.recorded] == [".env"]
+
+
+async def test_nor_is_it_told_as_why_a_conversation_could_not_be_taken_up() -> None:
+    play = Play()
+    token = play.honeytokens.decoy(".env").decode()
+    play.runtime.refusal = AgentProcessFailed(f"the agent process ended with status 1: {token}")
+
+    async def afresh() -> TurnPlan:
+        return planned()
+
+    plan = planned()
+    ending = await play.perform(replace(plan, run=replace(plan.run, resume=True)), afresh)
+    assert isinstance(ending, HoneytokenTripped)
+    assert play.said == []
     assert [trip.path for trip in play.recorded] == [".env"]
 
 
