@@ -51,14 +51,14 @@ def aftermath(effects: Sequence[Effect], seen: Sequence[Invocation]) -> list[Eff
 
 def _may_give_orders(seen: Sequence[Invocation]) -> bool:
     """Whether a shell or a connection is among the commands: nearly always none is."""
-    names = [each.argv[0].texts[0].text for each in seen if each.argv]
-    if not _RUNS_ORDERS.isdisjoint(names):
-        return True
-    return any(
-        name[:5] == "/dev/" or name.rpartition("/")[2] in _RUNS_ORDERS
-        for name in names
-        if "/" in name
-    )
+    for each in seen:
+        if each.argv:
+            name = each.argv[0].texts[0].text
+            if name in _RUNS_ORDERS:
+                return True
+            if "/" in name and (name[:5] == "/dev/" or name.rpartition("/")[2] in _RUNS_ORDERS):
+                return True
+    return False
 
 
 def _remote_shells(seen: Sequence[Invocation]) -> list[Effect]:

@@ -66,6 +66,8 @@ def _options(use: Use, texts: Sequence[str]) -> None:
     places = (_PLACES_OF_UNKNOWN if unlisted else _PLACES) - use.command.options.keys()
     seeks = not _SEEKS.isdisjoint(texts)
     for at, text in enumerate(texts):
+        if text[:1] != "-":
+            continue
         if text in places and at + 1 < len(argv) and " " not in texts[at + 1]:
             use.emit(Act.WRITE, IN_DOUBT, argv[at + 1], recursive=True)
         if seeks and text == "-e":

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from supervisor.policy.bash.effect import Effect
 from supervisor.policy.bash.invocation import Fixed, Invocation, Part, Stdin
@@ -32,15 +32,9 @@ class Key(NamedTuple):
     """Whether the call has put anything into files before: a command may run one of these."""
 
 
-class Held(NamedTuple):
-    """What a command did, with the place in the call and the input that it had when it was met.
-
-    `started` are the commands that it started itself (`timeout 9 pytest`), these and all below.
-    """
-
-    effects: tuple[Effect, ...]
-    started: tuple[Invocation, ...]
-    stdin: Stdin | None
+Held: TypeAlias = tuple[tuple[Effect, ...], tuple[Invocation, ...], Stdin | None]
+"""What a command did, as it stood in the call where it was met: its effects, the commands that it
+started (`timeout 9 pytest`) with all that these did, and its input."""
 
 
 class Memory:
@@ -79,7 +73,7 @@ class Memory:
         for each in effects:
             if each.part is not part:
                 return
-        self._put(key, Held(tuple(effects), tuple(started), invocation.stdin))
+        self._put(key, (tuple(effects), tuple(started), invocation.stdin))
 
     def clear(self) -> None:
         """Forgets everything."""
@@ -147,15 +141,16 @@ def _given(stdin: Stdin) -> tuple[object, ...] | None:
 
 def started_by(invocation: Invocation, held: Held) -> list[Invocation]:
     """What a command starts that is remembered, in the circumstances of the call at hand."""
+    _, started, stdin = held
     return [
         replace(
             each,
             part=invocation.part,
-            stdin=invocation.stdin if each.stdin is held.stdin else each.stdin,
+            stdin=invocation.stdin if each.stdin is stdin else each.stdin,
             background=invocation.background,
             in_endless_loop=invocation.in_endless_loop,
         )
-        for each in held.started
+        for each in started
     ]
 
 

@@ -5,14 +5,7 @@ from typing import Final
 
 from supervisor.policy.bash.gathered import Gathered
 from supervisor.policy.bash.invocation import Invocation
-from supervisor.policy.bash.memory import (
-    Held,
-    Memory,
-    key_of,
-    place_of,
-    placed_at,
-    started_by,
-)
+from supervisor.policy.bash.memory import Memory, key_of, place_of, placed_at, started_by
 
 MOST_COMMANDS: Final = 3_000
 MOST_EFFECTS: Final = 20_000
@@ -46,29 +39,29 @@ class Remembering(Gathered, ABC):
             return
         effects, part = self.effects, invocation.part
         held = memory.get(key)
-        if held is not None and (not held.started or self._may_start(held)):
-            for each in held.effects:
-                effects.append(placed_at(part, each))
-            if held.started:
-                self.seen += started_by(invocation, held)
-            return
+        if held is not None:
+            done, started, _ = held
+            if not started or self._may_start(len(started), len(done)):
+                for each in done:
+                    effects.append(placed_at(part, each))
+                if started:
+                    self.seen += started_by(invocation, held)
+                return
         size, asked, seen = len(effects), self.asked, len(self.seen)
         self.certain(invocation, name, key.words)
-        started = self.seen[seen:]
-        if (
-            self.asked == asked
-            and self._kept.empty is not key.wrote
-            and (not started or self._depth == _OUTERMOST)
-        ):
-            memory.hold(key, effects[size:], invocation, started)
+        if self.asked == asked and self._kept.empty is not key.wrote:
+            if len(self.seen) == seen:
+                memory.hold(key, effects[size:], invocation)
+            elif self._depth == _OUTERMOST:
+                memory.hold(key, effects[size:], invocation, self.seen[seen:])
 
-    def _may_start(self, held: Held) -> bool:
-        """Whether no limit is met by a command that starts others, as none was at the first time.
+    def _may_start(self, commands: int, effects: int) -> bool:
+        """Whether so many commands and effects meet no limit, as they didn't at the first time.
 
-        How deep these go is known of commands that stand in the call's own text.
+        How deep they go is known of what stands in the call's own text.
         """
         return (
             self._depth == _OUTERMOST
-            and len(self.seen) + len(held.started) <= MOST_COMMANDS
-            and len(self.effects) + len(held.effects) <= MOST_EFFECTS
+            and len(self.seen) + commands <= MOST_COMMANDS
+            and len(self.effects) + effects <= MOST_EFFECTS
         )

@@ -39,6 +39,8 @@ class Renamed:
 
         `own` are its effects, `seen` those of the call so far.
         """
+        if invocation.stdin is None and not self._may_name_programs(own):
+            return False
         part = invocation.part
         places = [
             join(each.cwd or invocation.cwd, known(text.text))
@@ -102,6 +104,14 @@ class Renamed:
             yield from self._programs(stdin.path, invocation.cwd)
         yield from self._given(
             seen[-_MOST_BEFORE:], {id(each.part) for each in chain}, invocation.cwd
+        )
+
+    def _may_name_programs(self, effects: Sequence[Effect]) -> bool:
+        """Whether one of these reads or links what may be a program, by a path."""
+        return self._kept.has_programs or any(
+            each.only or any("/" in text.text for text in each.target.texts)
+            for each in effects
+            if each.act in _GIVES and each.target is not None
         )
 
     def _may_give(self, invocation: Invocation, seen: Sequence[Effect]) -> bool:
