@@ -18,13 +18,16 @@ _INCLUDES: Final = re.compile(
     r"|\b(?:document|unparsed-text|doc)\(\s*\\?[\"']([^\"'\\\n]+)"
     r"|\b(?:SYSTEM|PUBLIC\s+\S+)\s+[\"']([^\"'\n]+)[\"']"
     r"|\bhref=[\"']([^\"'\n]+)[\"']"
-    r"|^\.\s*(?:so|mso|cf|psbb)\s+(\S+)",
+    r"|^\.\s*(?:so|mso|cf|psbb)\s+(\S+)"
+    r"|\binclude::([^\[\n]+)\["
+    r"|^\.\.\s+(?:include|literalinclude)::\s*(\S+)|^\s+:file:\s*(\S+)",
     re.MULTILINE,
 )
 _RUNS: Final = re.compile(
     r"\be?syscmd\(\s*[`'\"]*([^`')\n]+)|^\.\s*(?:sy|pso)\s+(.+)$|^\s*command\s*=\s*(.+)$",
     re.MULTILINE,
 )
+_FILE_ADDRESS: Final = re.compile(r"\Afile:(?://(?:localhost)?(?=/))?", re.IGNORECASE)
 _MOST_LINES: Final = 256
 _WHEN: Final = re.compile(r"\s*(?:@\w+|(?:\S+\s+){4}\S+)\s+(.*)")
 """When a line of a crontab runs, and what."""
@@ -98,6 +101,7 @@ def quoting(use: Use) -> None:
         return
     for each in stdin.text.texts:
         for found in _INCLUDES.finditer(each.text):
-            play_as(use, "read", known(next(name for name in found.groups() if name)))
+            named = next(name for name in found.groups() if name)
+            play_as(use, "read", known(_FILE_ADDRESS.sub("", named)))
         for found in _RUNS.finditer(each.text):
             use.script(known(next(one for one in found.groups() if one)), stdin=False)

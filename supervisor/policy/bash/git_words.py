@@ -65,6 +65,13 @@ def restored(use: Use, value: Value) -> None:
     if sure or any(_FILE_NAME.fullmatch(each.text) for each in value.texts):
         use.emit(Act.LOSE, "throws changes away")
         use.emit(Act.WRITE, "is written" if sure else IN_DOUBT, value)
+        use.emit(Act.WRITE, IN_DOUBT, value, recursive=True)
+
+
+def replaced(use: Use, value: Value) -> None:
+    """A file, or a folder with all that is recorded below it, that is put back as it was."""
+    use.emit(Act.WRITE, "is written", value)
+    use.emit(Act.WRITE, IN_DOUBT, value, recursive=True)
 
 
 def settings(use: Use, value: Value) -> None:

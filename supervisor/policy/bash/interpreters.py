@@ -102,6 +102,8 @@ def interpreter(use: Use) -> None:  # noqa: C901, PLR0912 - one case a place of 
     words = use.parsed.operands
     if "help" in use.tags:
         return
+    if language == "javascript" and any(v.only in _LOADS_ENV for _, v in use.parsed.values):
+        use.unknown("loads variables of `.env`, which may hold secrets")
     if "code" in use.tags or "module" in use.tags:
         if _un(use):
             return
@@ -138,6 +140,10 @@ def interpreter(use: Use) -> None:  # noqa: C901, PLR0912 - one case a place of 
         use.unknown(_fed(stdin.sources))
     if any(each.text.strip(HOLE) for each in stdin.text.texts):
         run_code(use, language, stdin.text)
+
+
+_LOADS_ENV: Final = frozenset({"dotenv/config", "dotenv-flow/config", "dotenv-expand/config"})
+"""Modules that read `.env` when they are loaded."""
 
 
 def _un(use: Use) -> bool:

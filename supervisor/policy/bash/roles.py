@@ -304,6 +304,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "read": files.read,
     "refspec": git_words.refspec,
     "renames": _renames,
+    "replaced": git_words.replaced,
     "report": _report,
     "repository": network.repository,
     "restored": git_words.restored,

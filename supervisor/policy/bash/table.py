@@ -54,6 +54,7 @@ ROLES: Final[Mapping[str, str]] = {
     "field-file": "`[NAME=]FILE`, as `kubectl --from-file` takes it",
     "data-file": "`file://FILE`, as `aws` takes it",
     "refspec": "`[+]HERE:THERE` of `git push`; a `+` forces, an empty HERE removes",
+    "replaced": "a file, or a folder with all below it, that is put back as it was recorded",
     "restored": "a branch, or a file whose changes are thrown away",
     "pid": "a process that is signalled",
     "signal": "the name or number of a signal",

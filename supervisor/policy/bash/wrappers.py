@@ -72,8 +72,17 @@ def _split(value: Value) -> list[Value]:
         return [Value((Text(HOLE, many=True),))]
 
 
+def _endless(use: Use) -> None:
+    """`yes | xargs -P0 …`: as many processes at once as there are lines without end."""
+    stdin = use.invocation.stdin
+    at_once = [value.only for option, value in use.parsed.values if "at-once" in option.tags]
+    if stdin is not None and "0" in at_once and {*stdin.sources} == {"yes"}:
+        use.emit(Act.EXHAUST, "starts a process for each line of an input without end")
+
+
 def xargs(use: Use) -> None:
     """Puts items from its input behind a command, or in place of a word (`-I`)."""
+    _endless(use)
     for value in option_values(use, "items"):
         play_as(use, "read", value)
     groups = _groups(use)
@@ -161,6 +170,7 @@ def listing(use: Use) -> None:
 
 def parallel(use: Use) -> None:
     """`parallel COMMAND ::: ITEMS`: the words are joined and run by a shell for each item."""
+    _endless(use)
     words = use.parsed.operands
     for value in option_values(use, "items"):
         play_as(use, "read", value)

@@ -213,7 +213,7 @@ class Commands(Work):
                 self._call(name, argv, node, redirects, environment)
                 return
         if name in _NOTED:
-            self.calms += name in _CALMING
+            self.calms += name in _CALMING and self.background is self.apart
             self.leaves = self.leaves or name in _LEAVING
         if scope.files or self.streams:
             given += self._opened(argv)

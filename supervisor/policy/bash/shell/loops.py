@@ -134,16 +134,14 @@ class Loops(Commands):
         """A loop of which nobody knows how often it runs."""
         before, self.endless = self.endless, self.endless or endless
         conditional, self.conditional = self.conditional, self.conditional or not endless
-        start, mark, sink = self.scope, len(self.invocations), self.sink
+        start, sink = self.scope, self.sink
         printed = sink.value if sink is not None else EMPTY
-        calms = self.calms
+        calms, spawned = self.calms, self.spawned
+        apart, self.apart = self.apart, self.background
         self.scope = start.copy()
         changed = self._round(body, start)
-        if (
-            endless
-            and self.calms == calms
-            and any(each.background for each in self.invocations[mark:])
-        ):
+        self.apart = apart
+        if endless and self.calms == calms and self.spawned > spawned:
             self.bomb(node)
         if changed:
             self._again(body, start)
@@ -161,7 +159,9 @@ class Loops(Commands):
             names = programs(first.links[0][1].stages[0])
             always = names in (_NEVER if node.until else _ALWAYS)
         kept, self.repeats = self.repeats, True
+        apart, self.apart = self.apart, self.background
         self.sequence(node.condition)
+        self.apart = apart
         before = dict(self.scope.variables)
         compound = any(
             not isinstance(stage, Simple)

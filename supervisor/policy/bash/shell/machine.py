@@ -60,6 +60,10 @@ class Work(ABC, Machine):
         self.repeats = False
         self.leaves = False
         self.calms = 0
+        self.spawned = 0
+        """How many commands were put into the background so far."""
+        self.apart = False
+        """Whether the innermost loop runs in the background: what rests beside it calms nothing."""
         self.calls: list[Function] = []
         self.locals: list[dict[str, Value | None]] = []
         self.node: Command = Simple(0, 0)

@@ -89,6 +89,7 @@ class Walker(Loops):
     def _background(self, node: AndOr) -> None:
         before = self.background, self.forked
         self.background = self.forked = True
+        self.spawned += 1
         kept, self.scope = self.scope, self.scope.copy()
         if len(node.links) == 1:
             self.pipeline(node.links[0][1])
@@ -227,6 +228,7 @@ class Walker(Loops):
         self.scope.fill_array(node.name, {"0": literal(said), "1": literal(written)})
         before = self.background, self.forked
         self.background = self.forked = True
+        self.spawned += 1
         kept, self.scope = self.scope, self.scope.copy()
         outer, self.sink = self.sink, Sink()
         self.command(body)

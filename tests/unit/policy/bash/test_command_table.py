@@ -36,6 +36,24 @@ def test_the_shipped_table_knows_hundreds_of_programs() -> None:
     assert len(shipped_table().commands) > 400
 
 
+class OnceLoader(yaml.SafeLoader):
+    """Refuses a key that stands twice in a mapping, of which the last one would count."""
+
+
+def _once(loader: OnceLoader, node: yaml.MappingNode, deep: bool = False) -> dict[object, object]:
+    keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
+    twice = {key for key in keys if keys.count(key) > 1}
+    assert not twice, f"{twice} below line {node.start_mark.line + 1}"
+    return loader.construct_mapping(node, deep)
+
+
+OnceLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _once)
+
+
+def test_no_key_stands_twice_in_the_table() -> None:
+    assert yaml.load(TEXT, Loader=OnceLoader)  # noqa: S506 - a safe one
+
+
 def test_every_reader_that_the_table_may_name_exists() -> None:
     assert set(READ_BY) == READERS
 
