@@ -98,8 +98,8 @@ def add(  # noqa: PLR0913 - each is an option of the command
         body |= {"url": url}
     elif command:
         body |= {"command": command[0], "args": command[1:]}
-    body |= {"env": _pairs(env)} if env else {}
-    body |= {"headers": _pairs(header)} if header else {}
+    body |= {"env": _pairs(env, "--env")} if env else {}
+    body |= {"headers": _pairs(header, "--header")} if header else {}
     path = f"/api/mcp/{quote(name, safe='')}"
 
     async def put(client: Client) -> tuple[Any, bool]:
@@ -215,12 +215,12 @@ def serve(
         raise typer.Exit(1) from None
 
 
-def _pairs(said: list[str]) -> dict[str, str]:
+def _pairs(said: list[str], option: str) -> dict[str, str]:
     found = {}
     for each in said:
         name, separator, value = each.partition("=")
         if not separator:  # not repeated: it may be a secret
-            raise typer.BadParameter("NAME=VALUE is expected")
+            raise typer.BadParameter("NAME=VALUE is expected", param_hint=f"'{option}'")
         found[name] = value
     return found
 

@@ -69,7 +69,7 @@ def list_sessions(  # noqa: PLR0913 - each is an option of the command
         screen.line(f"{each['id']}  {each['title'] or 'no title'}")
         screen.line(f"    {_facts(each)}", "dim")
     if found["next"]:
-        screen.line(f"more: trustfloor sessions list --before '{found['next']}'", "dim")
+        screen.line(f"more: the same with --before '{found['next']}'", "dim")
     if not found["sessions"]:
         screen.line("no sessions", "dim")
 

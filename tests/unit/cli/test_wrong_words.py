@@ -21,6 +21,8 @@ MEANT = {
 REFUSED = {
     "several words": ("chat read my notes", "put it into quotes"),
     "a span": ("tokens create x --scope chat --expires 3", "write it as 45m, 12h, 30d or 8w"),
+    "no pair": ("mcp add x --env A -- y", "'--env'"),
+    "no header": ("mcp add x --header A --url http://x", "'--header'"),
     "a long span": ("tokens create x --scope chat --expires 522w", "3650d at most"),
 }
 WRONG = {**MEANT, **REFUSED}
