@@ -264,7 +264,18 @@ def _latest(path: Path, wanted: Wanted, limit: int) -> tuple[list[dict[str, Any]
 
 
 def _log(log: Path | None) -> Path:
-    return log or folders(os.environ).data_dir / "audit.jsonl"
+    """The log's open file; ends the command with status 2 where no log is, nor ever was.
+
+    In a data folder that is there one may not have been begun yet. A log of which only the open
+    file is gone has its head file beside it, and that it is damaged is for those who read it.
+    """
+    path = log or folders(os.environ).data_dir / "audit.jsonl"
+    known = path.parent.is_dir() if log is None else any(path.parent.glob(f"{path.stem}*"))
+    if not known:
+        remedy = "name its open file with --log, or the data folder with TRUSTFLOOR_DATA_DIR"
+        Screen(sys.stderr).failure("there is no audit log", str(path), remedy)
+        raise typer.Exit(2)
+    return path
 
 
 def _key(key: Path | None, path: Path) -> Path:

@@ -75,6 +75,25 @@ async def test_damage_that_a_start_found_is_told_until_it_is_known(log: LogCopy)
     assert audit(log.path.parent, "verify", "--known", str(noted)).exit_code == 0
 
 
+@pytest.mark.parametrize("command", [("verify",), ("show",), ("export",), ("archive", "x")])
+def test_a_log_that_is_nowhere_is_no_whole_one(tmp_path: Path, command: tuple[str, ...]) -> None:
+    for data, more in (
+        (tmp_path / "none", ()),
+        (tmp_path, ("--log", str(tmp_path / "typo.jsonl"))),
+    ):
+        said = audit(data, *command, *more)
+        assert (said.exit_code, "there is no audit log" in said.stderr) == (2, True), said.output
+    fresh = audit(tmp_path, "verify")  # control: a supervisor's first start is still to come
+    assert (fresh.exit_code, fresh.stdout) == (0, "there is no entry yet\n")
+
+
+async def test_a_log_whose_open_file_is_gone_is_damaged_and_not_nowhere(log: LogCopy) -> None:
+    log.path.unlink()
+    said = audit(log.path.parent, "verify", "--log", str(log.path))
+    assert said.exit_code == 1
+    assert "there is no audit log" not in said.output
+
+
 async def test_entries_are_shown_by_filter_the_last_one_last_and_obey_no_terminal(
     log: LogCopy,
 ) -> None:
