@@ -1,17 +1,18 @@
 """`trustfloor login`: a one-time code for the console, and what is logged in."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import typer
 
 from supervisor.cli.answered import DataDir, answered
 from supervisor.cli.choices import one_part
-from supervisor.cli.client import find_url
+from supervisor.cli.client import Client, find_url
 from supervisor.cli.json_out import write_json
 from supervisor.cli.moments import told_moment
 from supervisor.cli.render import Screen
+from supervisor.cli.session_ids import whole_login_id
 from trustfloor.private_socket import socket_of
 
 
@@ -30,8 +31,13 @@ def login(
     """Show a code with which a browser logs in to the console, once, within 5 minutes."""
     screen = Screen(sys.stdout)
     if end is not None:
-        path = f"/api/logins/{quote(end, safe='')}"
-        gone = answered(lambda client: client.delete(path), data_dir)
+        named = end
+
+        async def ended(client: Client) -> Any:
+            whole = await whole_login_id(client, named)
+            return await client.delete(f"/api/logins/{quote(whole, safe='')}")
+
+        gone = answered(ended, data_dir)
         screen.line(f"ended: {gone['id']}")
         return
     if listed:

@@ -1,7 +1,7 @@
-"""Sessions and requests by the beginning of their id: as much of it as tells one apart."""
+"""Sessions, requests and the like by the beginning of their id: as much as tells one apart."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from supervisor.cli.client import Client
@@ -62,13 +62,44 @@ async def whole_request_id(client: Client, said: str) -> str:
     given = said.strip()
     if len(given) >= _WHOLE:
         return given
-    beginning = given.removeprefix(_REQUEST)
-    _require_long_enough(beginning, said, _WAITING)
+    _require_long_enough(given.removeprefix(_REQUEST), said, _WAITING)
     waiting = (await client.get("/api/permissions"))["permissions"]
-    found = [each for each in waiting if str(each["id"]).startswith(_REQUEST + beginning)]
+    return _one_of("requests", _REQUEST, {each["id"]: each["toolName"] for each in waiting}, said)
+
+
+async def whole_grant_id(client: Client, said: str) -> str:
+    """The id of the one grant that counts and whose id begins so; else what was said."""
+    there = (await client.get("/api/grants"))["grants"]
+    shown = {each["id"]: f"{each['kind']} {each['pattern']}" for each in there}
+    return _one_of("grants", "grant_", shown, said)
+
+
+async def whole_token_id(client: Client, said: str) -> str:
+    """The id of the one token whose id begins so; else what was said."""
+    there = (await client.get("/api/tokens"))["tokens"]
+    return _one_of("tokens", "tok_", {each["id"]: each["name"] for each in there}, said)
+
+
+async def whole_login_id(client: Client, said: str) -> str:
+    """The id of the one login whose id begins so; else what was said."""
+    there = (await client.get("/api/logins"))["logins"]
+    shown = {each["id"]: f"since {told_moment(each['createdAt'])}" for each in there}
+    return _one_of("logins", "log_", shown, said)
+
+
+def _one_of(things: str, prefix: str, there: Mapping[str, str], said: str) -> str:
+    """The one id among these that begins so; what was said where none does, or it is too short.
+
+    Raises InvalidRequest where several do.
+    """
+    given = said.strip()
+    beginning = given.removeprefix(prefix)
+    found = [each for each in there if each.startswith(prefix + beginning)]
+    if len(beginning) < LEAST or not found:
+        return given
     if len(found) > 1:
-        raise _several("requests", said, [f"{each['id']}  {each['toolName']}" for each in found])
-    return str(found[0]["id"]) if found else given
+        raise _several(things, said, [f"{each}  {there[each]}" for each in found])
+    return found[0]
 
 
 def _require_long_enough(beginning: str, said: str, remedy: str) -> None:

@@ -10,10 +10,12 @@ import typer
 from supervisor.access.holder import LONGEST_TOKEN_SECONDS, Scope
 from supervisor.cli.answered import DataDir, answered
 from supervisor.cli.choices import choice, one_part
+from supervisor.cli.client import Client
 from supervisor.cli.json_out import write_json
 from supervisor.cli.lazy import Listing
 from supervisor.cli.moments import told_moment
 from supervisor.cli.render import Screen
+from supervisor.cli.session_ids import whole_token_id
 
 tokens = typer.Typer(
     cls=Listing, add_completion=False, invoke_without_command=True, rich_markup_mode=None
@@ -107,8 +109,12 @@ def revoke(
     data_dir: DataDir = None,
 ) -> None:
     """End a token now: its streams, the tokens made with it, and its logins too."""
-    path = f"/api/tokens/{quote(token, safe='')}"
-    ended = answered(lambda client: client.delete(path), data_dir)
+
+    async def revoked(client: Client) -> Any:
+        whole = await whole_token_id(client, token)
+        return await client.delete(f"/api/tokens/{quote(whole, safe='')}")
+
+    ended = answered(revoked, data_dir)
     Screen(sys.stdout).line(f"revoked: {ended['name']} ({ended['id']})")
 
 

@@ -193,3 +193,16 @@ async def test_a_number_where_nothing_is_suggested_is_asked_about_again(world: A
     assert (await asking).decision == "granted"
     assert shown.count("nothing can be granted beyond this call") == 4
     assert "or numbers" not in shown
+
+
+async def test_a_grant_is_revoked_by_enough_of_its_id(world: ApiWorld) -> None:
+    session = await world.session()
+    async with waiting(world, session) as call:
+        await typed(world, "2")
+        await call
+    (grant,) = await world.parts.grants.list(session_id=session)
+    assert await command(world, "revoke", grant.id[: len("grant_") + 6]) == (
+        0,
+        "revoked: read Notes/*\n",
+    )
+    assert await world.parts.grants.list(session_id=session) == []

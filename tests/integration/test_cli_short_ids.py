@@ -82,3 +82,24 @@ async def test_a_limited_token_finds_those_that_it_may_see_alone(world: ApiWorld
     async with world.client(Authorization=bearer) as limited:
         seen = await limited.get("/api/chat/sessions", params={"id": "0d8f"})
     assert seen.json()["sessions"] == []
+
+
+async def test_grants_tokens_and_logins_are_named_by_the_beginning_of_their_ids_too(
+    world: ApiWorld,
+) -> None:
+    async with world.client() as owner:
+        body = {"name": "phone", "scopes": ["chat"]}
+        token = (await owner.post("/api/tokens", json=body)).json()["id"]
+        code = (await owner.post("/api/logins/codes", json={})).json()["code"]
+        await owner.post("/api/login", json={"code": code}, headers={"Origin": world.at.url})
+        (login,) = (await owner.get("/api/logins")).json()["logins"]
+        short, ended, none = await asyncio.gather(
+            world.command("tokens", "revoke", token[: len("tok_") + 6]),
+            world.command("login", "--end", login["id"].partition("_")[2][:6]),
+            world.command("grants", "revoke", "grant_abcdef"),
+        )
+        assert short.out.decode() == f"revoked: phone ({token})\n", short.err
+        assert ended.out.decode() == f"ended: {login['id']}\n", ended.err
+        assert (none.status, "no grant has this id" in none.err) == (1, True)
+    few = await world.command("tokens", "revoke", "tok_")
+    assert (few.status, "no token has this id" in few.err) == (1, True)
