@@ -12,6 +12,7 @@ from supervisor.gateway.admission import (
     HEADERS,
     MAX_BODY,
     MAX_DEPTH,
+    MAX_HEADER,
     Admitted,
     Asked,
     admit,
@@ -103,7 +104,9 @@ def test_the_number_of_values_is_bounded_while_long_text_is_not() -> None:
 
 
 def test_size_is_bounded() -> None:
-    verdict = ask(raw=b" " * (MAX_BODY + 1))
+    at_the_limit = json.dumps(body()).encode().ljust(MAX_BODY)
+    assert isinstance(ask(raw=at_the_limit), Admitted)
+    verdict = ask(raw=at_the_limit + b" ")
     assert isinstance(verdict, Refused)
     assert (verdict.status, verdict.error_type) == (413, "request_too_large")
 
@@ -191,6 +194,11 @@ CREDENTIALS = ["x-api-key", "Authorization", "COOKIE", "Proxy-Authorization", "X
 @pytest.mark.parametrize("name", CREDENTIALS)
 def test_a_credential_of_the_client_never_passes(name: Any) -> None:
     assert passing_headers([(name, "secret"), ("Accept", "a")]) == {"accept": "a"}
+
+
+def test_a_header_that_is_longer_than_any_of_the_clis_is_dropped() -> None:
+    whole, longer = "x" * MAX_HEADER, "x" * (MAX_HEADER + 1)
+    assert passing_headers([("accept", whole), ("x-app", longer)]) == {"accept": whole}
 
 
 @given(

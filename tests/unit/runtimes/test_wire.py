@@ -168,6 +168,12 @@ def test_binary_and_broken_lines_are_left_out_and_said_once(raw: bytes) -> None:
     assert "2 such lines" in admitted[-1].message  # type: ignore[union-attr]
 
 
+def test_what_was_left_out_once_is_not_told_of_again_at_the_end() -> None:
+    target = a_wire()
+    assert codes(list(target.feed(b"no frame\n"))) == ["not_json"]
+    assert list(target.finish()) == []
+
+
 def test_half_a_character_is_replaced_and_not_fatal() -> None:
     admitted = list(a_wire().feed(b'{"type":"system","x":"a\\ud83d"}\n'))
     assert [each.frame["x"] for each in admitted if isinstance(each, Content)] == [
