@@ -85,6 +85,7 @@ INVARIANTS: Final = (
             "security/test_inv_07_no_transcript_changes_sides.py",
             "security/test_inv_07_vault_texts_are_hostile.py",
             "unit/runtimes/test_wire.py",
+            "unit/runtimes/test_wire_lines.py",
             "unit/runtimes/test_wire_transcripts.py",
         ),
     ),

@@ -1,6 +1,5 @@
 """The filter between a hostile process and the SDK (invariant 7), without any process."""
 
-import itertools
 import json
 
 import orjson
@@ -8,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.runtimes import frame_shapes, objections, wire
+from supervisor.runtimes import frame_shapes, wire
 from supervisor.runtimes.admitted import (
     Astray,
     Content,
     Control,
-    Flooded,
     Objection,
 )
 from supervisor.runtimes.wire import Wire
@@ -27,21 +25,6 @@ from tests.worlds.wire import (
     hook,
     line,
 )
-
-
-def test_frames_are_the_same_however_the_bytes_are_cut() -> None:
-    frames = [
-        {"type": "system", "subtype": "init", "n": n, "text": "ü\u2028" * n} for n in range(9)
-    ]
-    stream = b"".join(line(frame) for frame in frames)
-    for size in (1, 2, 3, 7, 64, len(stream)):
-        target = a_wire()
-        admitted = [
-            each
-            for start in range(0, len(stream), size)
-            for each in target.feed(stream[start : start + size])
-        ]
-        assert [each.frame for each in admitted if isinstance(each, Content)] == frames
 
 
 @given(st.lists(st.binary(max_size=200), max_size=20))
@@ -129,58 +112,6 @@ def test_a_cancellation_counts_only_for_a_request_of_the_process() -> None:
     assert [type(each) for each in fed(hook("r1"), cancel)] == [Control, Control]
 
 
-def test_a_line_at_the_limit_passes_and_one_above_it_does_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(wire, "MAX_LINE_BYTES", 1000)
-    frame = line({"type": "system", "x": ""})
-    fits = line({"type": "system", "x": "y" * (1001 - len(frame))})
-    assert len(fits) == 1001  # 1000 bytes and the line's end
-    target = a_wire()
-    assert [type(each) for each in target.feed(fits)] == [Content]
-    over = line({"type": "system", "x": "y" * (1002 - len(frame))})
-    after = line({"type": "system", "x": "after"})
-    admitted = [
-        each
-        for start in range(0, len(over), 100)
-        for each in target.feed(over[start : start + 100])
-    ]
-    admitted += target.feed(after)
-    assert codes(admitted) == ["line_too_long"]
-    assert [each.frame["x"] for each in admitted if isinstance(each, Content)] == ["after"]
-
-
-def test_an_endless_line_takes_no_more_memory_than_the_limit(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(wire, "MAX_LINE_BYTES", 10_000)
-    target = a_wire()
-    for _ in range(1000):
-        list(target.feed(b"x" * 1000))
-    assert len(target._pending) <= 11_000
-
-
-@pytest.mark.parametrize("raw", [b"\xff\xfe\x00", b"hello", b"[1]", b'"x"', b"{", b"\x00" * 50])
-def test_binary_and_broken_lines_are_left_out_and_said_once(raw: bytes) -> None:
-    target = a_wire()
-    admitted = [*target.feed(raw + b"\n"), *target.feed(raw + b"\n"), *target.finish()]
-    assert codes(admitted) == ["not_json", "not_json"]
-    assert "2 such lines" in admitted[-1].message  # type: ignore[union-attr]
-
-
-def test_what_was_left_out_once_is_not_told_of_again_at_the_end() -> None:
-    target = a_wire()
-    assert codes(list(target.feed(b"no frame\n"))) == ["not_json"]
-    assert list(target.finish()) == []
-
-
-def test_half_a_character_is_replaced_and_not_fatal() -> None:
-    admitted = list(a_wire().feed(b'{"type":"system","x":"a\\ud83d"}\n'))
-    assert [each.frame["x"] for each in admitted if isinstance(each, Content)] == [
-        "a\N{REPLACEMENT CHARACTER}"
-    ]
-
-
 def test_json_nested_beyond_the_limit_is_left_out() -> None:
     def nested(depth: int) -> bytes:
         return b'{"type":"system","x":' + b"[" * depth + b"]" * depth + b"}\n"
@@ -188,43 +119,6 @@ def test_json_nested_beyond_the_limit_is_left_out() -> None:
     assert [type(each) for each in a_wire().feed(nested(frame_shapes.MAX_DEPTH - 2))] == [Content]
     assert codes(list(a_wire().feed(nested(frame_shapes.MAX_DEPTH + 1)))) == ["too_deep"]
     assert codes(list(a_wire().feed(nested(100_000)))) == ["not_json"]
-
-
-_FRAME = json.dumps({"type": "system", "session_id": SESSION}).encode()
-_PIECES = st.sampled_from(
-    [b"", b" ", b"x", b"\r", b"[1]", b"{", b"}", b'"{"', _FRAME, b"\t " + _FRAME]
-)
-
-
-@given(lines=st.lists(_PIECES, max_size=30), cuts=st.lists(st.integers(0, 600), max_size=6))
-def test_frames_are_found_among_any_junk_however_it_is_cut(
-    lines: list[bytes], cuts: list[int]
-) -> None:
-    target, sent = a_wire(), b"\n".join(lines) + b"\n"
-    places = [0, *sorted(each for each in cuts if each < len(sent)), len(sent)]
-    admitted = [
-        each for start, end in itertools.pairwise(places) for each in target.feed(sent[start:end])
-    ] + list(target.finish())
-    frames = [each for each in admitted if isinstance(each, Content)]
-    assert len(frames) == sum(line.strip() == _FRAME for line in lines)
-    junk = sum(line.strip() not in (b"", _FRAME) for line in lines)
-    assert ("not_json" in codes(admitted)) is (junk > 0)
-
-
-def test_blank_lines_are_told_of_once_there_are_very_many() -> None:
-    target = a_wire()
-    assert not list(target.feed(b"\n" * objections.MAX_BLANK_LINES))
-    assert codes(list(target.feed(b"\r\n" * 10))) == ["blank_lines"]
-    assert not list(target.feed(b"\n" * 10))
-
-
-def test_a_million_frames_that_mean_nothing_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("supervisor.runtimes.objections.MAX_OBJECTIONS", 100)
-    target = a_wire()
-    assert codes(list(target.feed(b"{}\n" * 100))) == ["unknown_frame"]
-    list(target.feed(b"x\n" * 1000))  # what can't be a frame isn't read, and may come
-    with pytest.raises(Flooded):
-        list(target.feed(b"{}\n"))
 
 
 def test_a_line_of_very_many_small_values_is_not_even_parsed() -> None:
@@ -298,8 +192,11 @@ BEGUN: dict[str, object] = {"type": "system", "subtype": "init", "session_id": O
 
 def test_a_process_that_takes_a_conversation_for_another_sessions_has_gone_astray() -> None:
     target = Wire(SESSION, PROJECTS, resumes=True)
-    assert isinstance(next(target.feed(line(BEGUN))), Astray)
+    assert [type(each) for each in target.feed(line(BEGUN))] == [Astray, Objection]
 
 
-def test_a_foreign_session_is_only_left_out_where_none_was_given() -> None:
-    assert codes(fed(BEGUN)) == ["foreign_session"]
+def test_a_foreign_session_is_only_left_out_where_none_was_given_or_nothing_is_begun() -> None:
+    assert [type(each) for each in fed(BEGUN)] == [Objection]
+    target = Wire(SESSION, PROJECTS, resumes=True)
+    said = line({"type": "assistant", "session_id": OTHER})
+    assert [type(each) for each in target.feed(said)] == [Objection]
