@@ -221,6 +221,8 @@ def _danger(rule: DangerRule, effect: Effect) -> Deny:
 
 def _hits(judged: Judged, rule: DangerRule, target: Target) -> bool:
     vault, home = judged.call.as_seen_vault, judged.call.as_seen_home
+    if target.effect.elsewhere:
+        vault = _NOWHERE  # a container has other folders
     if rule.recursive and any(glob.strip("*") for glob in target.effect.only):
         return False  # only files of some name
     fact = target.fact
@@ -256,6 +258,10 @@ def _repository_named(judged: Judged) -> str | None:
 
 
 _NOT_SURE: Final = frozenset({IN_DOUBT, PUT})
+
+
+_NOWHERE: Final = "/\0"
+"""A vault that no path leads to."""
 
 
 def _is_git(name: str) -> bool:

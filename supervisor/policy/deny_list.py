@@ -54,9 +54,12 @@ class DenyRule:
 def canonical(name: str) -> str:
     """The form in which names are compared.
 
-    Blanks and dots at the end don't make another name: some file systems drop them.
+    Blanks and dots at the end don't make another name: some file systems drop them. Nor does the
+    name of a stream (`.env::$DATA`), by which some reach the file itself.
     """
     folded = _fold(name)
+    if folded.endswith(":$data"):
+        folded = folded.partition(":")[0]
     return folded.rstrip(". ") or folded
 
 

@@ -23,6 +23,11 @@ PATH_FIELDS = frozenset(
     uri uris""".split()  # noqa: SIM905  (a table to read)
 )
 """Fields that hold paths, without regard to case, `_` and `-`."""
+_PROSE_FIELDS = frozenset(
+    """query q search term terms keyword keywords topic title subject label labels tag tags name
+    namepath symbol pattern text message body description content prompt branch category""".split()  # noqa: SIM905
+)
+"""Fields of which a word that is nothing but letters names no file."""
 COMMAND_FIELDS = ("command", "code", "script")
 _COMMAND_LIKE = frozenset({"command", "cmd", "commandline", "shellcommand", "script", "commands"})
 _ARGUMENT_FIELDS = frozenset({"args", "argv", "arguments"})
@@ -93,13 +98,13 @@ def _search(call: ToolCall) -> Wants:
         never = tuple(each[1:] for each in parts if each.startswith("!"))
         only = patterns or _FILE_TYPES.get(str(call.input.get("type", "")), ())
         scan = Scan(only=only, never=() if patterns else never)
-    below = [
-        _join(folder, prefix)
-        for each in patterns
-        for prefix in fixed_prefixes(each)
-        if prefix not in ("", ".")
-    ]
-    paths = [Wanted(folder, Use.SEARCH, scan), *(Wanted(each, Use.SEARCH) for each in below)]
+    prefixes = [prefix for each in patterns for prefix in fixed_prefixes(each)]
+    below = [_join(folder, prefix) for prefix in prefixes if prefix not in ("", ".")]
+    paths = [Wanted(each, Use.SEARCH) for each in below]
+    climbs = any(".." in each.split("/") for each in patterns)
+    if call.tool != _CONTENT_SEARCH or climbs or len(below) < len(prefixes):
+        # Names that all begin with a folder (`docs/*.md`) are looked for nowhere else.
+        paths.insert(0, Wanted(folder, Use.SEARCH, scan))
     wants = _bounded(paths, patterns)
     if not all(expand(each).complete for each in patterns):
         return replace(wants, doubt="the glob has too many alternatives to look at them all")
@@ -204,6 +209,8 @@ def _arguments(call: ToolCall, policy: CompiledPolicy) -> Wants:
         for text in _readings(whole):
             if field in PATH_FIELDS:
                 found.append(Wanted(text, Use.PATH_ARGUMENT))
+            elif field in _PROSE_FIELDS and text.isalpha():
+                continue  # `credentials`, searched for
             elif text and not any(c.isspace() for c in text) and not _is_address(text):
                 found.append(Wanted(text, Use.ARGUMENT))
     wants = replace(

@@ -23,6 +23,11 @@ _VERBS: Final = frozenset(
     local:run""".split()  # noqa: SIM905
 )
 """Subcommands behind which a command is likely to stand."""
+_SPEAK: Final = frozenset(
+    """echo printf grep egrep fgrep rg ag ack cat head tail less ls man which whereis type test
+    git gh jq sed awk find fd logger notify-send""".split()  # noqa: SIM905
+)
+"""Programs that are carried as likely as not, and whose own words are no commands."""
 _CODE: Final = frozenset(
     """-c -e --command --cmd --exec --execute --eval --run --shell --script --wrap
     --entrypoint""".split()  # noqa: SIM905
@@ -43,7 +48,11 @@ def perhaps_carries(use: Use) -> None:
     """A wrapper that isn't known (`wrap -n 5 rm -rf /`): what would be denied if it ran counts."""
     argv = use.argv
     texts = [each.texts[0].text for each in argv]
-    starts = [at for at, text in enumerate(texts[:_MOST_SKIPPED]) if at and _dangerous(text)][:1]
+    starts = [
+        at
+        for at, text in enumerate(texts[:_MOST_SKIPPED])
+        if at and (_dangerous(text) or text in _SPEAK)
+    ][:1]
     if "--" in texts:
         behind = texts.index("--") + 1
         starts.append(_first_program(use, texts, behind, behind + 1))

@@ -10,10 +10,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from supervisor.policy.bash.code_tokens import Token, Tokens
+from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.literals import doubtful
+from supervisor.policy.bash.places import looks_like_path
 from supervisor.policy.bash.table import Language
 from supervisor.policy.bash.use import Use
-from supervisor.policy.bash.value import HOLE
+from supervisor.policy.bash.value import HOLE, Text, Value, known
+from supervisor.policy.globs import has_magic
 
 PARTS: Final = re.compile(r"\.|::|->|\\")
 OF_TEXTS: Final = frozenset(
@@ -24,7 +27,7 @@ OF_TEXTS: Final = frozenset(
 )
 """Calls that take a text as a text, never as a file."""
 _FILES: Final = frozenset({"read", "open", "handle", "edit", "move", "delete", "write", "mode"})
-_RUNS: Final = frozenset({"shell", "process", "words"})
+_RUNS: Final = frozenset({"shell", "process", "words", "image"})
 _TAKEN_APART: Final = re.compile(r"\{([^{}]*)\}\s*=\s*(?:await\s+)?(?:require|import)\b")
 _IMPORTED: Final = re.compile(r"\bimport\s*\{([^{}]*)\}\s*from\b")
 _RENAMED: Final = re.compile(r"(\w+)\s*:\s*(\w+)")
@@ -137,13 +140,17 @@ class Unsure:
     def __init__(self) -> None:
         self._files = False
         self._runs = False
+        self._clears = False
+        """Whether one removes a folder with all below it."""
 
     def note(self, roles: Iterable[str], values: list[object] | None) -> None:
         """A call with its arguments; None where the function itself is handed on."""
-        kind = next((each.lstrip(".").rstrip("*?") for each in roles), "")
+        role = next(iter(roles), "").lstrip(".")
+        kind = role.rstrip("*?")
         if values is None or not values or _untold(values[0]):
             self._files = self._files or kind in _FILES
             self._runs = self._runs or kind in _RUNS
+            self._clears = self._clears or role == "delete*"
 
     def tell(self, use: Use, tokens: Tokens) -> None:
         """What the texts of the code may be for these calls."""
@@ -163,6 +170,10 @@ class Unsure:
         if self._runs:
             texts.extend(_in_rows(tokens))
         doubtful(use, texts, "system" if self._runs else "")
+        for text in texts if self._clears else ():
+            if text.startswith(("/", "~")) and looks_like_path(text):
+                value = Value((Text(text, text),)) if has_magic(text) else known(text)
+                use.emit(Act.DELETE, "may be removed by code", value, recursive=True)
 
 
 def _untold(value: object) -> bool:

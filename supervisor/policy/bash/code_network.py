@@ -27,7 +27,7 @@ _ONLY_RECEIVES: Final = frozenset(
     getline""".split()  # noqa: SIM905
 )
 """Of these those that nobody uses for files of the code's own."""
-_RUNS: Final = frozenset({"shell", "process", "words"})
+_RUNS: Final = frozenset({"shell", "process", "words", "image"})
 _STARTS: Final = frozenset(
     """exec system spawn popen proc_open passthru shell_exec pcntl_exec execSync spawnSync execFile
     popen2 popen3 eval instance_eval class_eval Function load loadstring assert execute capture2

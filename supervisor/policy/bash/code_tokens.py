@@ -39,6 +39,8 @@ _HOME: Final = re.compile(
 )
 _LITERAL: Final = re.compile(r"[$#]\{\s*([\"'])([^\"'{}]*)\1\s*\}")
 """JavaScript's `${"text"}`, Ruby's `#{"text"}`."""
+_PUT_IN: Final = re.compile(r"#\{\s*\"([^\"\\{}\n]*)\"\s*\}")
+"""A text with the same quotes, put into another: no part of Ruby's texts may hold it."""
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "e": "\x1b"}
 _FILLS: Final = frozenset("$#@\\")
 _MOST_TOKENS: Final = 8_000
@@ -78,7 +80,7 @@ class Tokens:
         """Whether all of the code was parted."""
         self._referring: list[int] | None = None
         self._renewals = _MOST_RENEWALS
-        self._scan(code)
+        self._scan(_PUT_IN.sub(r"\1", code) if '#{"' in code else code)
 
     def _scan(self, code: str) -> None:
         """The tokens; a text's value is what it holds, with holes for what is put into it."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from supervisor.policy.bash.code_tokens import Token, Tokens
+from supervisor.policy.bash.roles_of_code import Glob
 from supervisor.policy.bash.value import HOLE
 
 _JOINS: Final = frozenset("+.,~")
@@ -44,6 +45,11 @@ _NO_LETTERS: Final = re.compile(r"\W+")
 _HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2})+")
 _EMPTY_BRACKETS: Final = ["(", ")"]
 _JOINS_PATHS: Final = re.compile(r"(?:^|\W)(?:join|joinpath|resolve|file\.path|path_join)$")
+_MAKES_PATHS: Final = re.compile(
+    r"(?:^|\W)(?:path|posix|File)\W+(?:join|resolve|normalize|expand_path)$"
+)
+_GLOBS: Final = frozenset({"Dir", "Dir.glob", "glob", "fs.globSync", "globSync", "glob.sync"})
+"""Calls, and what is asked by `[…]`, that give the files that a text fits."""
 _WORDS: Final = ("%w", "qw", "%i")
 
 
@@ -180,7 +186,9 @@ class Values:
             whole = self._list_of(tokens)
             if whole is not None:
                 return whole
-        changed = self._changed(tokens)
+        changed = self._path_made(tokens) if tokens[-1].text in _CLOSE else None
+        if changed is None:
+            changed = self._changed(tokens)
         if changed is not None:
             return changed
         names = self.tokens.names
@@ -230,6 +238,33 @@ class Values:
             texts = [each.value for each in tokens if each.value]
             return texts[0][::-1] if len(texts) == 1 and HOLE not in texts[0] else None
         return None
+
+    def _path_made(self, tokens: Sequence[Token]) -> str | None:
+        """`path.resolve("/", "x")`, `File.join("a", "b")`; `Dir.glob("/*")`, `Dir["/*"]`."""
+        opens = next(
+            (
+                at
+                for at in range(1, len(tokens))
+                if tokens[at].text in _OPEN and _encloses(tokens[at:])
+            ),
+            None,
+        )
+        if opens is None:
+            return None
+        name = "".join(each.text for each in tokens[:opens])
+        globs = name in _GLOBS
+        if not globs and not _MAKES_PATHS.search(name):
+            return None
+        pieces = [self.folded(each) for each in _parted(tokens[opens + 1 : -1])]
+        if not pieces or (globs and not isinstance(pieces[0], str)):
+            return None
+        if globs:
+            return Glob(pieces[0])
+        path = ""
+        for each in pieces:
+            text = each if isinstance(each, str) else HOLE
+            path = text if not path or text.startswith("/") else f"{path.rstrip('/')}/{text}"
+        return path
 
     def _put_together(self, tokens: Sequence[Token]) -> str | None:
         """`join(" ", "a", qw(b c))`, `implode(" ", ["a", "b"])`."""

@@ -17,6 +17,8 @@ from supervisor.policy.bash.value import HOLE, Text, Value, known
 Mounts = Sequence[tuple[str, Value]]
 """Folders of the container, each with what it is on this machine."""
 
+_IMAGE: Final = re.compile(r"[:@][^/]*\Z")
+"""The tag and the digest of an image."""
 _HERE: Final = frozenset({"localhost", "127.0.0.1", "::1", "[::1]", "0.0.0.0", "127.1"})  # noqa: S104
 _RUNS_OF_SSH: Final = frozenset({"proxycommand", "localcommand", "knownhostscommand"})
 _OWN: Final = frozenset({Act.SEND, Act.SYSTEM, Act.ESCALATE, Act.LOSE, Act.REVEAL})
@@ -110,8 +112,20 @@ def docker_run(use: Use) -> None:
         folders = option_values(use, "cd")
         cwd = join(known("/"), folders[-1]) if folders else known("/")
         carried(use, lambda: use.start(inner, cwd), mounts, rights=rights)
+        if not entry:
+            carried(use, lambda: _entered(use, words, cwd), mounts)
     elif words:
         use.unknown("runs what an image holds")
+
+
+def _entered(use: Use, words: Sequence[Value], cwd: Value) -> None:
+    """An image of a program's name is likely to give its words to it (`curlimages/curl URL`)."""
+    name = _IMAGE.sub("", words[0].texts[0].text).rpartition("/")[2]
+    if (
+        use.look.table.find(name) is not None
+        and use.look.table.find(words[1].texts[0].text) is None
+    ):
+        use.start([known(name), *words[1:]], cwd)
 
 
 def ssh(use: Use) -> None:

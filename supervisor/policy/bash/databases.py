@@ -99,6 +99,8 @@ def mysql(use: Use, code: str) -> None:
     sql(use, code)
     for found in re.finditer(r"(?:\\!|^\s*system\s|;\s*system\s)\s*([^\n]*)", code, re.MULTILINE):
         use.script(known(found[1]))
+    for found in re.finditer(r"(?:\\P|^\s*pager\s)\s*([^\n]+)", code, re.MULTILINE):
+        use.script(known(found[1]))
     for found in re.finditer(r"(?:\\\.|^\s*source\s)\s*([^\n;]+)", code, re.MULTILINE):
         takes_orders(use, found[1].strip())
     for found in re.finditer(r"(?:\\T|^\s*tee\s)\s*([^\n;]+)", code, re.MULTILINE):
@@ -162,7 +164,8 @@ def _takes(use: Use, kind: str, rest: str, words: list[str]) -> None:
     """A dot-command that reads a file; `.archive -x` writes the members that it names."""
     name = words[-1] if kind == "restore" else words[0]
     if name.startswith("|"):
-        use.script(known(rest.partition("|")[2].strip("'\"")))
+        quoted = re.match(r"(['\"])\|(.*?)\1", rest)
+        use.script(known(quoted[2] if quoted else rest.partition("|")[2].strip("'\"")))
     else:
         use.emit(Act.READ, "is read", known(name))
     if kind in {"ar", "archive"} and _EXTRACTS.search(rest):

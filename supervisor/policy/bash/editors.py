@@ -102,6 +102,11 @@ _VIM_RUNS: Final = re.compile(
 )
 _VIM_WORDS: Final = re.compile(r"['\"]([^'\"]*)['\"]")
 _PYTHON: Final = re.compile(r"\s*(?:python|py|pi|python-interactive|script)\s+(.*)", re.DOTALL)
+_GDB_SOURCES: Final = re.compile(
+    r"\s*(?:source(?:\s+-[sv])*|command\s+source|command\s+script\s+import|(?:exec-)?file|symbol-file)"
+    r"\s+[\"']?([^\"'\n]+?)[\"']?\s*\Z"
+)
+_GDB_CALLS: Final = re.compile(r"\b(?:system|popen)\s*\(\s*\"((?:[^\"\\]|\\.)*)\"")
 _GDB_RUNS: Final = re.compile(
     r"\s*(python|py|pi|python-interactive|script|guile|gu|source|call|print|p|run|r|start|compile"
     r"|eval|command|expr)\b"
@@ -114,6 +119,8 @@ def gdb(use: Use, code: str) -> None:
     if found:
         use.script(known(found[1]))
         return
+    for called in _GDB_CALLS.finditer(code):
+        use.script(known(called[1]), stdin=False)
     remote = re.match(
         r"\s*(?:target\s+(?:extended-)?remote|gdb-remote|platform\s+connect)\s+(\S+)", code
     )
@@ -124,5 +131,8 @@ def gdb(use: Use, code: str) -> None:
         from supervisor.policy.bash.code import run_code  # noqa: PLC0415 - code knows us
 
         run_code(use, "python", known(python[1]))
+    sourced = _GDB_SOURCES.match(code)
+    if sourced:
+        use.emit(Act.READ, "is read for orders", known(sourced[1]))
     if _GDB_RUNS.match(code):
         use.unknown("gives a debugger orders that run code")

@@ -145,7 +145,7 @@ class _Look(Remembering):
                 self.remembered(invocation, first.text, self.memory)
             return
         self.asked += 1
-        for name in names_of(argv[0], self.table.commands):
+        for name in names_of(argv[0], self.table.commands, self.table.families):
             self.named(replace(invocation, argv=(known(name), *argv[1:])), name)
 
     def named(self, invocation: Invocation, name: str) -> None:
@@ -254,7 +254,8 @@ class _Look(Remembering):
             elsewhere(use)
         else:
             apply(use)
-        if len(self.effects) > size + _RUN_AND_READ - (invocation.stdin is not None):
+        fed = invocation.stdin is not None or bool(invocation.substitutions)
+        if len(self.effects) > size + _RUN_AND_READ - fed:
             own = self.effects[size:]
             self.asked += self._renamed.by_itself(invocation, own, self.effects)
 

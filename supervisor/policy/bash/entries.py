@@ -20,8 +20,8 @@ STYLES: Final = frozenset({"gnu", "stop", "single", "equals", "keys", "bundle"})
 READERS: Final = frozenset(
     """api bwrap chmod cloud cmake crontab dialogue docker-run editor env escalate fd fetched find
     fzf git-batch git-clean git-config goals httpie interpreter kill kubectl-get later letters
-    link listing make parallel patch printenv ps quoting redis requests root scp served shell
-    sqlite ssh ssh-keygen tar test tftp xargs""".split()  # noqa: SIM905
+    link listing make parallel patch printenv ps quoting redis requests root scp scripts served
+    shell sqlite ssh ssh-keygen tar test tftp xargs""".split()  # noqa: SIM905
 )
 """Programs with a little language of their own: `readers.py` knows them by these names."""
 

@@ -8,7 +8,7 @@ from supervisor.policy.bash import network
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.places import Found, below, last_names, surely_folder
 from supervisor.policy.bash.use import IN_DOUBT, NO_FILES, Use, substituted
-from supervisor.policy.bash.value import Value
+from supervisor.policy.bash.value import Value, known
 
 _MOST_SOURCES: Final = 64
 _STREAM: Final = re.compile(r"/(?:dev|proc/self)/fd/[^/.]+")
@@ -55,7 +55,11 @@ def tree(use: Use, value: Value) -> None:
 
 
 def write(use: Use, value: Value) -> None:
-    """A file that is written."""
+    """A file that is written; behind a `|` a command that gets what is written (`strace -o`)."""
+    text = value.texts[0].text
+    if text[:1] == "|" or (text[:1] == "!" and use.base == "strace"):
+        use.script(Value(known(text[1:]).texts, value.from_data))
+        return
     _act(use, Act.WRITE, "is written", value, deep=False)
 
 

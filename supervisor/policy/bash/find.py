@@ -117,6 +117,10 @@ def fd(use: Use) -> None:
             only = (*only, pattern)  # who writes `.env` means that name, among all that match
     elif pattern and pattern.startswith("^") and pattern.endswith("$"):
         only = (pattern[1:-1].replace("\\", ""),)
+    if endings := [(each.only or "*").lstrip(".") for each in option_values(use, "only")]:
+        only = tuple(
+            f"{each.removesuffix(f'.{end}')}.{end}" for each in only or ("*",) for end in endings
+        )
     for start in starts:
         use.emit(Act.LIST, "is searched", start, recursive=True)
         found = Found((Text(HOLE),), start=start, names=only, whole=not only)

@@ -1,5 +1,6 @@
 """Shells and interpreters: code in their words, from their input, or in a file that they run."""
 
+import json
 import re
 from collections.abc import Sequence
 from itertools import pairwise
@@ -24,6 +25,9 @@ _INPUTS: Final = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 _OTHER_SHELLS: Final = frozenset({"fish", "csh", "tcsh", "nu", "xonsh", "elvish"})
 _UNPACKS: Final = frozenset({"-e", "--extract"})
 _PUT_BY: Final = re.compile(r"(?:-[oC]|--(?:outfile|output|coverdir|data-file|file))(?==|\Z)")
+_MAKEFILES: Final = ("GNUmakefile", "makefile", "Makefile")
+_PACKAGE: Final = "package.json"
+_MOST_SCRIPTS: Final = 24
 _NO_FILE: Final = re.compile(r"-|\d+\Z")
 _VERBS: Final = frozenset({"r", "e", "c", "run", "eval", "compile", "script"})
 """Subcommands of `nim` and its kin, behind which a file stands."""
@@ -249,6 +253,31 @@ def _texts(use: Use) -> set[str]:
     return {each.texts[0].text for each in use.argv}
 
 
+def _makefiles_written(use: Use) -> None:
+    """Makefiles that the call itself has written."""
+    if use.look.kept.empty:
+        return
+    for value in option_values(use, "script") or [known(each) for each in _MAKEFILES]:
+        written = use.look.kept.of(join(use.cwd, value))
+        for each in written.texts if written is not None else ():
+            makefile(use, each.text)
+
+
+def scripts(use: Use) -> None:
+    """`npm run NAME`: the scripts of a `package.json` that the call itself has written."""
+    apply(use)
+    written = None if use.look.kept.empty else use.look.kept.of(join(use.cwd, known(_PACKAGE)))
+    for each in written.texts if written is not None else ():
+        try:
+            package = json.loads(each.text)
+        except ValueError:
+            continue
+        found = package.get("scripts") if isinstance(package, dict) else None
+        for text in list(found.values())[:_MOST_SCRIPTS] if isinstance(found, dict) else ():
+            if isinstance(text, str):
+                use.script(known(text), stdin=False)
+
+
 def make(use: Use) -> None:
     """Targets and variables; a makefile from the input is read, one on the disk isn't."""
     apply(use)
@@ -260,6 +289,7 @@ def make(use: Use) -> None:
                 use.unknown("runs a makefile that can't be told before it runs")
             for each in given.text.texts:
                 makefile(use, each.text)
+    _makefiles_written(use)
     for word in use.parsed.operands:
         name, equals, text = word.texts[0].text.partition("=")
         if equals and name.rstrip(":") in {"SHELL", ".SHELLFLAGS", "MAKEFLAGS"}:

@@ -40,14 +40,25 @@ def yq(use: Use, code: str) -> None:
         use.emit(Act.READ, "is read by a filter", known(found[1]))
 
 
+_TCL_SHELL: Final = re.compile(r"\bspawn\s+(?:-\w+\s+)*(?:\S*/)?(?:ba|da|z|k|a)?sh\b")
+
+
 def expect(use: Use, code: str) -> None:
     """Tcl of expect: what it spawns and runs; the dialogue itself can't be told."""
     for found in re.finditer(r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)*([^\n;\]]+)", code):
         use.script(known(found[1].replace("{", " ").replace("}", " ")))
+    if _TCL_SHELL.search(code):
+        for found in re.finditer(r"\bsend\s+(?:-\w+\s+)*(?:--\s+)?[{\"]([^\"}]*)[}\"]", code):
+            use.script(known(re.sub(r"\\[rn]|\r", "\n", found[1])), stdin=False)
     for found in re.finditer(r"\bopen\s+[{\"]?([^\s\"}\]]+)", code):
         use.emit(Act.READ, "is read by code", known(found[1]))
     if re.search(r"\b(send|interact|eval|source|uplevel)\b|\$", code):
         use.unknown("runs code that can't be read whole")
+
+
+def tmux(use: Use, code: str) -> None:
+    """Orders of tmux, as its own command line has them."""
+    use.script(known(f"tmux {code}"), stdin=False)
 
 
 _TCL_SETS: Final = re.compile(r"\bset\s+(\w+)\s+(?:[{\"]([^{}\"$\[]*)[}\"]|([^\s;{}\[\]\"$]+))")
@@ -242,6 +253,7 @@ LITTLE: Final[Mapping[str, Callable[[Use, str], None]]] = {
     "make": makefile,
     "mongo": databases.mongo,
     "mysql": databases.mysql,
+    "tmux": tmux,
     "powershell": powershell,
     "psql": databases.psql,
     "sed": sed,

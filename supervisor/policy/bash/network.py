@@ -1,6 +1,7 @@
 """Words that name hosts, addresses and what is sent to them."""
 
 import re
+import shlex
 from typing import Final
 
 from supervisor.policy.bash.effect import Act
@@ -163,6 +164,16 @@ def gone(use: Use, value: Value) -> None:
         use.emit(Act.DELETE, "is removed", value, recursive=True)
 
 
+_WORDS: Final = re.compile(r"(?:%.|[^% ])+", re.DOTALL)
+"""Words of `ext::`, parted by blanks but those behind a percent sign."""
+_ESCAPED: Final = re.compile(r"%(.)", re.DOTALL)
+
+
+def _unescaped(found: "re.Match[str]") -> str:
+    """`% ` is a blank within a word, `%%` a percent sign; `%S`, `%G` and the like are filled in."""
+    return {" ": " ", "%": "%"}.get(found[1], "git")
+
+
 def repository(use: Use, value: Value) -> None:
     """A repository: an address, `host:path`, a folder, or git's `ext::COMMAND`."""
     for each in value.texts:
@@ -170,7 +181,8 @@ def repository(use: Use, value: Value) -> None:
         if "kept" in use.tags and "::" in text.partition("/")[0]:
             use.emit(Act.WRITE, "git runs what stands there", known(".git/config"))
         if text.startswith("ext::"):
-            use.script(known(text[5:]))
+            words = _WORDS.findall(text[5:])
+            use.script(known(shlex.join(_ESCAPED.sub(_unescaped, each) for each in words)))
         elif text.startswith("fd::"):
             use.unknown("talks to an open descriptor")
         elif "::" in text.partition("/")[0]:

@@ -175,7 +175,9 @@ class _Reading:
         if self.depth >= _DEEPEST or not _EVALUATES.search(name):
             return
         for each in self.values.arguments(at + 1)[0]:
-            if isinstance(each, str) and HOLE not in each and "(" in each and self.codes:
+            if not isinstance(each, str) or HOLE in each or not self.codes:
+                continue
+            if "(" in each or (self.language.bare_calls and " " in each.strip()):
                 self.codes -= 1
                 other_code(self.use, self.language.name, each, self.depth + 1)
 

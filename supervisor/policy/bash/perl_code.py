@@ -1,6 +1,7 @@
 """What only Perl has: here-documents that run, files for `<>`, handles that `open` fills."""
 
 import re
+import shlex
 from collections.abc import Sequence
 from typing import Final
 
@@ -45,6 +46,7 @@ def opened(values: Sequence[object]) -> list[object]:
     if len(rest) > 1 and isinstance(rest[0], str):
         mode = rest[0].strip().partition(":")[0].strip()
         if mode in {"-|", "|-"}:
-            return [f"|{rest[1] if isinstance(rest[1], str) else HOLE}"]
+            words = [each if isinstance(each, str) else HOLE for each in rest[1:]]
+            return [f"|{words[0] if len(words) == 1 else shlex.join(words)}"]
         return [rest[1], {"<": "r", ">": "w", ">>": "a"}.get(mode, "r+")]
     return rest

@@ -1,6 +1,7 @@
 """Calls in Python code whose arguments have roles, and what is known while they are looked at."""
 
 import ast
+from typing import Final
 
 from supervisor.policy.bash.code_loops import STARTS, goes_on
 from supervisor.policy.bash.code_network import SHELL
@@ -14,6 +15,8 @@ from supervisor.policy.bash.python_folding import Folder
 from supervisor.policy.bash.roles_of_code import call_roles, secret_name
 from supervisor.policy.bash.use import Use
 from supervisor.policy.bash.value import HOLE, known
+
+_MOST_CALLS: Final = 24
 
 
 class Calls:
@@ -37,6 +40,9 @@ class Calls:
         """Whether something is removed that can't be told."""
         self.walked: list[str] = []
         """Folders that it goes through, by absolute paths."""
+        self.functions: dict[str, ast.FunctionDef] = {}
+        self.calls_left = _MOST_CALLS
+        """Calls of the code's own functions that are still followed."""
         self.received: frozenset[str] = frozenset()
         """Names of connections, and of what comes through them."""
         self.endless = 0

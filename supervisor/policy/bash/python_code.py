@@ -70,6 +70,8 @@ class _Walk(Calls):
         for each in body:
             if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 self.defined.add(each.name)
+            if isinstance(each, ast.FunctionDef):
+                self.functions[each.name] = each
         for each in body:
             self.statement(each)
 
@@ -96,6 +98,11 @@ class _Walk(Calls):
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             self.expression(node.value)
             self.bind(node.target, node.value)
+        elif isinstance(node, ast.AugAssign):
+            self.expression(node.value)
+            if isinstance(node.target, ast.Name):
+                before = ast.Name(node.target.id, ast.Load())
+                self.bind(node.target, ast.BinOp(before, node.op, node.value))
         elif isinstance(node, (ast.For, ast.AsyncFor)):
             self.loop(node)
         elif isinstance(node, ast.While):
@@ -271,7 +278,9 @@ class _Walk(Calls):
             self.loose(node, name)
             self.doubtful(node)
         elif isinstance(node.func, ast.Name) and "." not in name:
-            if name not in self.language.plain and node.func.id not in self.defined:
+            if name in self.functions:
+                self.own_function(self.functions[name], node)
+            elif name not in self.language.plain and node.func.id not in self.defined:
                 self.doubt(f"calls {name[:60]}, which isn't known here")
                 self.doubtful(node)
         elif name and not name.startswith(".") and self.fold.is_module(name):
@@ -284,6 +293,19 @@ class _Walk(Calls):
                 self.doubtful(node)
         elif name.rpartition(".")[2] not in OF_TEXTS and name not in self.language.plain:
             self.doubtful(node)
+
+    def own_function(self, function: ast.FunctionDef, node: ast.Call) -> None:
+        """A call of a function of the code's own: its body again, with what it is given."""
+        given = dict(zip([each.arg for each in function.args.args], node.args, strict=False))
+        given |= {each.arg: each.value for each in node.keywords if each.arg}
+        told = {name: self.fold(value) for name, value in given.items()}
+        if not self.calls_left or all(value is None for value in told.values()):
+            return
+        self.calls_left -= 1
+        kept = dict(self.fold.names)
+        self.fold.names |= {name: value for name, value in told.items() if value is not None}
+        self.block(function.body)
+        self.fold.names = kept
 
     def loose(self, node: ast.Call, name: str) -> None:
         """`exec` and its kin: constants are read on, all else is unknown."""

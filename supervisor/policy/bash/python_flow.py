@@ -18,7 +18,7 @@ WALKS: Final = frozenset(
     {"os.walk", "os.fwalk", "os.scandir", "os.listdir", "glob.glob", "Path.walk"}
 )
 """Calls that go through a folder."""
-RUNS: Final = frozenset({"shell", "process", "words"})
+RUNS: Final = frozenset({"shell", "process", "words", "image"})
 """Roles of calls that run programs."""
 FLOWS: Final = frozenset({"open", "read", "edit"}) | RUNS
 """Roles of calls for which it matters what reaches them."""

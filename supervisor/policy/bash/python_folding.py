@@ -3,6 +3,8 @@
 import ast
 import base64
 import binascii
+import codecs
+import sys
 from collections.abc import Container
 from typing import Final
 
@@ -85,6 +87,8 @@ class Folder:
         if isinstance(node, ast.Attribute):
             left = self.dotted(node.value)
             return None if left is None else f"{left}.{node.attr}"
+        if isinstance(node, ast.Subscript):
+            return self._looked_up(node)
         if isinstance(node, ast.Call):
             name = self.dotted(node.func)
             first = self(node.args[0]) if node.args else None
@@ -95,6 +99,19 @@ class Folder:
                 if left is not None and isinstance(attribute, str):
                     return f"{left}.{attribute}"
         return None
+
+    def _looked_up(self, node: ast.Subscript) -> str | None:
+        """`os.__dict__["system"]`, `vars(os)["system"]`, `sys.modules["os"]`."""
+        key, within = self(node.slice), node.value
+        if not isinstance(key, str):
+            return None
+        if isinstance(within, ast.Call) and self.dotted(within.func) == "vars" and within.args:
+            owner = self.dotted(within.args[0])
+            return None if owner is None else f"{owner}.{key}"
+        owner = self.dotted(within) or ""
+        if owner == "sys.modules":
+            return key
+        return f"{owner.removesuffix('.__dict__')}.{key}" if owner.endswith(".__dict__") else None
 
     def __call__(self, node: ast.expr) -> object:
         """A text, a number, a list of such, or None; a text may have holes."""
@@ -221,7 +238,7 @@ class Folder:
         name = self.dotted(node.func) or ""
         values = [self(each) for each in node.args]
         texts = [each for each in values if isinstance(each, str)]
-        last = name.rpartition(".")[2]
+        last = node.func.attr if isinstance(node.func, ast.Attribute) else name.rpartition(".")[2]
         if name in {"bytes", "bytearray"} and values and isinstance(values[0], list):
             numbers = [each for each in values[0] if isinstance(each, int)]
             if len(numbers) == len(values[0]) and all(0 < each < 128 for each in numbers):  # noqa: PLR2004
@@ -234,9 +251,12 @@ class Folder:
             return self.home + text[1:] if text.startswith("~") else text
         if name in {"glob.glob", "glob.iglob"} and texts:
             return Glob(texts[0])
-        if last in {"glob", "rglob"} and texts and isinstance(node.func, ast.Attribute):
+        if isinstance(node.func, ast.Attribute) and (
+            last == "iterdir" or (last in {"glob", "rglob"} and texts)
+        ):
             base = self(node.func.value)
-            return Glob(f"{base if isinstance(base, str) else HOLE}/{texts[0]}")
+            pattern = "*" if last == "iterdir" else texts[0]
+            return Glob(f"{base.rstrip('/') if isinstance(base, str) else HOLE}/{pattern}")
         if name in {"next", "sorted", "iter", "list"} and values and isinstance(values[0], Glob):
             return values[0]
         if name in {"pathlib.Path.home", "Path.home"}:
@@ -255,8 +275,20 @@ class Folder:
             return list(self.given.lines)
         if name == "shlex.split" and texts:
             return texts[0].split()
-        if name == "chr" and values and isinstance(values[0], int) and 0 < values[0] < 0x110000:  # noqa: PLR2004
+        if (
+            name == "chr"
+            and values
+            and isinstance(values[0], int)
+            and 0 < values[0] <= sys.maxunicode
+        ):
             return chr(values[0])
+        if name == "map" and len(values) > 1 and isinstance(values[1], list):
+            numbers = [
+                each for each in values[1] if isinstance(each, int) and 0 < each <= sys.maxunicode
+            ]
+            return [chr(each) for each in numbers] if self.dotted(node.args[0]) == "chr" else None
+        if name == "codecs.decode" and len(texts) > 1 and texts[1].lower() in {"rot13", "rot_13"}:
+            return codecs.decode(texts[0], "rot13")
         if name in {"base64.b64decode", "base64.decodebytes", "bytes.fromhex"} and texts:
             return _decoded(name, texts[0])
         if isinstance(node.func, ast.Attribute):

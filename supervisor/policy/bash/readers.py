@@ -16,7 +16,7 @@ from supervisor.policy.bash.dialogues import (
 )
 from supervisor.policy.bash.find import fd, find
 from supervisor.policy.bash.git_words import git_config
-from supervisor.policy.bash.interpreters import interpreter, make, shell
+from supervisor.policy.bash.interpreters import interpreter, make, scripts, shell
 from supervisor.policy.bash.particular import (
     chmod,
     cmake,
@@ -82,6 +82,7 @@ READ_BY: Final[Mapping[str, Callable[[Use], None]]] = {
     "requests": requests,
     "root": root,
     "scp": scp,
+    "scripts": scripts,
     "served": served,
     "shell": shell,
     "sqlite": sqlite,

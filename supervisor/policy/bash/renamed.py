@@ -50,6 +50,10 @@ class Renamed:
         ]
         if not places:
             return False
+        for _, stream in invocation.substitutions:
+            for place in places:
+                for text in stream.text.texts:
+                    self._kept.hold(place, text.text)
         programs = list(self._given(own, {id(part)}, invocation.cwd))
         if not programs and invocation.stdin is not None:
             programs = list(self._fed(invocation, seen))
@@ -138,7 +142,9 @@ class Renamed:
         kept, table = self._kept, self._table
         for text in target.texts:
             if "/" in text.text:
-                names = islice(names_of(Value((text,)), table.commands), _MOST_PROGRAMS)
+                names = islice(
+                    names_of(Value((text,)), table.commands, table.families), _MOST_PROGRAMS
+                )
                 yield from (each for each in names if table.find(each) is not None)
             if kept.has_programs:
                 yield from kept.programs(join(cwd, known(text.text)))

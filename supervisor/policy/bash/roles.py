@@ -171,10 +171,11 @@ def _source(use: Use, value: Value) -> None:
         return
     if language:
         run_code(use, language, text)
-    elif use.invocation.builtin or use.base in _SHELLS:
+    elif use.invocation.builtin or use.base in _SHELLS or use.base in _LATER:
         use.look.script(text, use.within(()))
 
 
+_LATER: Final = frozenset({"at", "batch"})
 _SHELLS: Final = frozenset(
     {"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", "fish", "yash", "nu", "xonsh",
      "elvish"}

@@ -45,13 +45,34 @@ def call_roles(
             _role(use, each[1:], own, values, named)
         else:
             rest = values[position:]
-            if rest or each in {"shell", "process", "unknown", "reveal", "send", "variables"}:
+            if rest or each in {
+                "shell",
+                "process",
+                "image",
+                "unknown",
+                "reveal",
+                "send",
+                "variables",
+            }:
                 _role(use, each, rest[0] if rest else None, rest[1:], named)
             position += 1
 
 
 _TAKES_OUTSIDE: Final = frozenset(
-    {"read", "write", "edit", "delete", "move", "mode", "link", "open", "shell", "process", "words"}
+    {
+        "read",
+        "write",
+        "edit",
+        "delete",
+        "move",
+        "mode",
+        "link",
+        "open",
+        "shell",
+        "process",
+        "words",
+        "image",
+    }
 )
 _MOST_OUTSIDE: Final = 16
 
@@ -65,7 +86,7 @@ def _role(
         return
     if not (_untold(given) or any(_untold(each) for each in rest)):
         return
-    if given is None and kind in {"process", "words", "shell"} and len(use.outside) > 1:
+    if given is None and kind in {"process", "words", "image", "shell"} and len(use.outside) > 1:
         one_role(use, "process", list(use.outside), (), named)
     for text in use.outside[:_MOST_OUTSIDE]:
         filled = [_filled(each, text) for each in rest]
@@ -129,6 +150,9 @@ def one_role(  # noqa: C901, PLR0912 - one case a role
         use.script(_value(given))
     elif kind == "process":
         _process(use, given, rest)
+    elif kind == "image":  # a file, and the words that its program gets, its own name first
+        argv = rest[0] if rest and isinstance(rest[0], list) else list(rest)
+        use.start([_value(each) for each in (given, *argv[1:])])
     elif kind == "words":
         words = [given, *rest]
         use.start([_value(each) for each in words])

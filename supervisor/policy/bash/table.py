@@ -229,12 +229,14 @@ class CommandTable:
     variable_suffixes: tuple[tuple[str, Variable], ...] = ()
     variable_starts: tuple[str, ...] = field(init=False)
     variable_ends: tuple[str, ...] = field(init=False)
+    families: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         starts = tuple(start for start, _ in self.variable_prefixes)
         ends = tuple(end for end, _ in self.variable_suffixes)
         object.__setattr__(self, "variable_starts", starts)
         object.__setattr__(self, "variable_ends", ends)
+        object.__setattr__(self, "families", tuple(start for start, _ in self.prefixes))
 
     def find(self, program: str) -> Command | None:
         """What is known of a program, by its base name; versions (`python3.12`) don't matter."""

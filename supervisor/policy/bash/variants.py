@@ -9,6 +9,8 @@ from supervisor.policy.bash.places import Found
 from supervisor.policy.bash.value import HOLE, Text, Value
 
 MOST_VARIANTS: Final = 24
+_LONGEST_START: Final = 12
+"""Signs of a glob of which a start of a name is made."""
 
 
 def is_single(argv: Sequence[Value]) -> bool:
@@ -62,14 +64,25 @@ def _single(value: Value, text: Text) -> Value:
     return Value((text,), value.from_data)
 
 
-def names_of(word: Value, commands: Mapping[str, object]) -> Iterator[str]:
-    """The programs that a first word may name; a glob may name any of the table that fits it."""
+def names_of(
+    word: Value, commands: Mapping[str, object], families: Sequence[str] = ()
+) -> Iterator[str]:
+    """The programs that a first word may name; a glob may name any of the table that fits it.
+
+    `families` are the starts of names whose end may be anything (`mkfs.`).
+    """
     for each in word.texts:
         if each.pattern is None:
             yield each.text
             continue
         folder, slash, _ = each.text.rpartition("/")
-        fitting = glob_names(each.pattern.rpartition("/")[2], commands)
+        pattern = each.pattern.rpartition("/")[2]
+        fitting = glob_names(pattern, commands)
+        if not fitting:
+            starts = [pattern[:end] for end in range(2, len(pattern))][:_LONGEST_START]
+            fitting = [
+                start + "*" for start in families if any(glob_names(one, [start]) for one in starts)
+            ]
         yield each.text
         for name in fitting[:MOST_VARIANTS]:
             yield f"{folder}{slash}{name}"

@@ -10,6 +10,7 @@ from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.feeders import fed_items
 from supervisor.policy.bash.invocation import Stdin
 from supervisor.policy.bash.listed import listed_in
+from supervisor.policy.bash.options import cut
 from supervisor.policy.bash.places import Found, escaped, spread
 from supervisor.policy.bash.roles import joined, option_values, play_as
 from supervisor.policy.bash.use import Use
@@ -24,6 +25,7 @@ _BOUND: Final = re.compile(
     re.DOTALL,
 )
 """An action of fzf that runs a text: all behind a colon, or what stands between two signs."""
+_SPLITS: Final = re.compile(r"-[0iv]*S=?|--spl[a-z-]*=?")
 _FIELDS: Final = ("{}", "{+}", "{1}", "{2}", "{-1}", "{r}")
 _PRINTS: Final = "prints the environment, which may hold secrets"
 
@@ -32,9 +34,11 @@ def env(use: Use) -> None:
     """`env [-i] [-u NAME] [-C DIR] [-S TEXT] [NAME=VALUE]… [COMMAND]`."""
     for value in option_values(use, "cd"):
         play_as(use, "cd", value)
+    words = _split_first(use)
+    if words is not None:
+        use.start(words)
+        return
     words = list(use.parsed.operands)
-    for value in option_values(use, "split"):
-        words = [*_split(value), *words]
     while words and words[0].texts[0].text.startswith("-") and len(words[0].texts[0].text) > 1:
         words = words[1:]
     at = 0
@@ -60,6 +64,25 @@ def served(use: Use) -> None:
         tied = replace(use.invocation, feeds=("nc",), stdin=Stdin(_ITEM, ("nc",)))
         use.invocation = tied
         use.start(words)
+
+
+def _split_first(use: Use) -> list[Value] | None:
+    """The words of `env -S TEXT WORD…` as they are then read: those of the text come first."""
+    for at, word in enumerate(use.argv[1:], 1):
+        text = word.texts[0].text
+        found = _SPLITS.match(text)
+        if found is not None:
+            behind = list(use.argv[at + 1 :])
+            if found.end() < len(text):
+                given = cut(word, found.end())
+            elif behind:
+                given = behind.pop(0)
+            else:
+                return None
+            return [known("env"), *_split(given), *behind]
+        if text[:1] != "-" and "=" not in text and use.argv[at - 1].texts[0].text[:1] != "-":
+            return None
+    return None
 
 
 def _split(value: Value) -> list[Value]:

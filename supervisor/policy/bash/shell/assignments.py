@@ -17,6 +17,8 @@ ANY: Final = "@"
 """The key of elements whose place isn't known."""
 
 _DIGITS: Final = 8
+_NAMES_OF_PROGRAMS: Final = frozenset({"BASH_ALIASES", "BASH_CMDS"})
+"""Arrays of the shell in which a name stands for a text, or for a program's path."""
 _PROMPTS: Final = frozenset({"PS0", "PS1", "PS2", "PS4"})
 
 
@@ -97,6 +99,8 @@ def _array(shell: "Work", node: Assignment, elements: tuple[Element, ...]) -> Va
             found[str(following)] = Value((each,), from_data)
             following += 1
     shell.scope.fill_array(node.name, found)
+    if node.name in _NAMES_OF_PROGRAMS:
+        _named(shell, found)
     return found.get("0", EMPTY)
 
 
@@ -116,8 +120,19 @@ def _keep(shell: "Work", node: Assignment, value: Value, place: Value | None) ->
             scalar_value = scope.variables.get(name)
             before = {} if scalar_value is None else {"0": scalar_value}
         scope.fill_array(name, {**before, ANY if key is None else key: value})
+        if name in _NAMES_OF_PROGRAMS:
+            _named(shell, {ANY if key is None else key: value})
     elif isinstance(node.value, Word):
         scope.assign(node.name, value)
     else:
         scope.variables.pop(node.name, None)
         scope.fill_array(node.name, scope.arrays.get(node.name, {}))
+
+
+def _named(shell: "Work", elements: dict[str, Value]) -> None:
+    """Take elements of such an array for aliases."""
+    for name, value in elements.items():
+        if name == ANY or value.only is None:
+            shell.doubt("a program gets another one's name")
+        else:
+            shell.scope.aliases[name] = value

@@ -22,6 +22,7 @@ from supervisor.policy.bash.shell.secrets import (
     shown_secret,
 )
 from supervisor.policy.bash.shell.shell_builtins import BUILTINS, DESCRIPTOR, HANDLERS, PREFIXES
+from supervisor.policy.bash.shell.sink import Sink
 from supervisor.policy.bash.shell.streams import redirected
 from supervisor.policy.bash.shell.syntax import (
     Assignment,
@@ -83,7 +84,8 @@ class Commands(Work):
             self.feeds = (*self.feeds, *self.outward)
         self._each(node, rows, redirects, given)
         if len(rows[0]) == 1 and not given and alone(rows[0][0]) == "exec":
-            self.sink, self.feeds = kept[1:]
+            self._redirected_for_good(*kept[1:])
+            self.heard = heard
             return
         said = self.sink
         self.stdin, self.sink, self.feeds = kept
@@ -94,6 +96,14 @@ class Commands(Work):
             for each in listeners:
                 self.tell(each, fed)
         self.heard = heard
+
+    def _redirected_for_good(self, sink: Sink | None, feeds: tuple[str, ...]) -> None:
+        """`exec > …`: where all goes that the shell says from here on."""
+        self.feeds = feeds
+        if self.heard is not None and self.sink is not None and self.sink is not sink:
+            self.told_late.append((self.heard, self.sink))
+        else:
+            self.sink = sink
 
     def tell(self, body: Command, stdin: Stdin) -> None:
         """Walk a command that runs beside the shell again, with what it is sent."""

@@ -220,9 +220,12 @@ def _search(argv: Sequence[Value]) -> Iterator[Text]:
     found = search(argv)
     for start in found.starts or [_HERE]:
         for each in start.texts:
-            for glob in globs_of(found.printed, each.text):
+            globs = globs_of(found.printed, each.text)
+            for glob in globs:
                 if glob.strip("*?./"):
                     yield as_text(glob)
+            if not globs and each.text[:1] == "/":
+                yield as_text(f"{each.text.rstrip('/')}/*")
 
 
 def _operands(argv: Sequence[Value], *, anything: bool, lists: bool) -> Iterator[Text]:

@@ -74,6 +74,10 @@ class Work(ABC, Machine):
         self.coprocesses: dict[str, Command] = {}
         self.heard: Command | None = None
         self.listeners: tuple[Command, ...] = ()
+        self.at_exit: list[Value] = []
+        """Texts of traps that run as the shell ends, and have variables in them."""
+        self.told_late: list[tuple[Command, Sink]] = []
+        """Commands that get all that the shell says from some place on (`exec > >(…)`)."""
         self.altered = False
         self.prefix: tuple[tuple[str, Value], ...] = ()
 

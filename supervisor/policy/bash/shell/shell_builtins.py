@@ -85,12 +85,19 @@ def _source(shell: "Work", argv: tuple[Value, ...], given: Given) -> None:
         shell.scope.positional = kept
 
 
+_ENDS: Final = frozenset({"EXIT", "0"})
+
+
 def _trap(shell: "Work", argv: tuple[Value, ...], _: Given) -> None:
     options, place = options_of(argv)
     if options or len(argv) <= place + 1 or argv[place].only in ("-", ""):
         return
     shell.altered = True
     shell.aside(argv[place], "trap")
+    if any("$" in each.text for each in argv[place].texts) and any(
+        each.only in _ENDS for each in argv[place + 1 :]
+    ):
+        shell.at_exit.append(argv[place])
 
 
 def _text_option(letters: str, taking: str) -> Handler:

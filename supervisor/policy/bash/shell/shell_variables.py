@@ -62,6 +62,7 @@ def declare(  # noqa: C901, PLR0912 - what options and forms there are
                 continue
             if "n" in options:
                 target = each.text[match.end() :] if match is not None else ""
+                shell.hidden(Value((Text(target),)))
                 shell.scope.refer(variable, Value((Text(target),)))
                 continue
             shaping = "".join(letter for letter in "lui" if letter in options)

@@ -38,6 +38,7 @@ _MOST_COUNTED: Final = 40
 _FUNCTION: Final = "BASH_FUNC_"
 """What the name of a variable that holds an exported function begins with."""
 
+_CALLED_BY_SHELL: Final = frozenset({"command_not_found_handle", "command_not_found_handler"})
 _HIGHEST_DESCRIPTOR: Final = 63
 _ARITHMETIC_TESTS: Final = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 
@@ -64,6 +65,10 @@ class Walker(Loops):
         """A whole text."""
         self.troubles(node)
         self.sequence(node.body)
+        for text in self.at_exit:  # with the variables that are there by then
+            self.aside(text, "trap")
+        for listener, said in self.told_late:
+            self.tell(listener, Stdin(said.result))
 
     def sequence(self, node: Sequence) -> None:
         """Lists one after the other."""
@@ -176,13 +181,18 @@ class Walker(Loops):
         if not self.deeper():
             return
         stdin, sink, files = self.stdin, self.sink, self.scope.files
+        heard, self.heard = self.heard, None
         if node.redirects and not isinstance(node, Function):
             self.node = node
             if redirects := redirected(self, node):
                 self.aside_files(node, redirects)
         self._compound(node)
         if node.redirects:
+            said, listener = self.sink, self.heard
             self.stdin, self.sink, self.scope.files = stdin, sink, files
+            if listener is not None and said is not None and said is not sink:
+                self.tell(listener, Stdin(said.result, programs(node)))
+        self.heard = heard
         self.budget.nesting += 1
 
     def _compound(self, node: Command) -> None:  # noqa: C901 - a table of the kinds there are
@@ -207,10 +217,19 @@ class Walker(Loops):
                 self.loop(node.body, node, endless=node.endless)
             case Function():
                 self.scope.functions[node.name] = node
+                if node.name in _CALLED_BY_SHELL and node.body is not None:
+                    self._at_any_word(node.body)
                 if self.scope.exports_all:
                     self.scope.export_function(node.name)
             case Coprocess() if node.body is not None:
                 self._coprocess(node, node.body)
+
+    def _at_any_word(self, body: Command) -> None:
+        """A function that the shell itself calls, for a command that isn't there."""
+        kept, self.scope = self.scope, self.scope.copy()
+        self.scope.positional = None
+        self.command(body)
+        self.scope = kept
 
     def _group(self, node: Group) -> None:
         if not node.subshell:
