@@ -126,6 +126,9 @@ def lone_destination(use: Use, value: Value) -> None:
     arrive(use, "to", value, ())
 
 
+_MOVES: Final = frozenset({"mv", "gmv"})
+
+
 def arrive(use: Use, kind: str, place: Value, sources: Sequence[Value]) -> None:
     """Something is copied to a file, or into a folder of this name."""
     if kind == "to" and network.is_remote(place):
@@ -133,7 +136,8 @@ def arrive(use: Use, kind: str, place: Value, sources: Sequence[Value]) -> None:
         return
     names = [name for each in sources for name in _names(each)]
     sure = surely_folder(place) or len(sources) > 1 or "into" in use.tags
-    recursive = "recursive" in use.tags
+    # What is moved, or linked to, may be a folder with anything in it.
+    recursive = "recursive" in use.tags or "symbolic" in use.tags or use.base in _MOVES
     if "removes" in use.tags and "dry" not in use.tags:
         use.emit(Act.DELETE, "loses what the source doesn't have", place, recursive=True)
     contents = "contents" in use.tags or any(_means_contents(use, each) for each in sources)
