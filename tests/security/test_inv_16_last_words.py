@@ -11,8 +11,7 @@ import pytest
 
 from supervisor.ids import SessionId
 from supervisor.trust.levels import TrustLevel
-from tests.security.test_inv_16_honeytokens import appears_nowhere, entries, noted_decoys
-from tests.worlds.audit import entries_in
+from tests.security.test_inv_16_honeytokens import appears_nowhere, noted_decoys
 from tests.worlds.house import House, a_house, bash, is_a, prompt, step
 from tests.worlds.ready_sandboxes import HELLO, the_waiting_one
 from tests.worlds.waiting import A_WHILE, patient_rooms, until
@@ -35,7 +34,7 @@ async def complained(house: House, session: SessionId | None = None) -> SessionI
     turn = await house.send(prompt(bash(COMPLAIN), step("UNREACHED")), session_id=session)
     assert (turn.end["type"], turn.end["code"]) == ("error", "honeytoken"), turn.end
     assert "last words" in turn.end["error"]
-    assert [each["body"]["path"] for each in entries(house, "incident")] == [".env"]
+    assert [each["path"] for each in house.audited("incident")] == [".env"]
     return turn.session_id
 
 
@@ -51,7 +50,7 @@ async def test_in_a_sandbox_of_whatever_kind(
             if kind:
                 await the_waiting_one(house)
             session = await complained(house, session)
-            told = entries_in(house.root / "data", "waiting", session)
+            told = house.audited("waiting", session)
             if kind:
                 await until(lambda: "is gone: " in caplog.text)
                 assert "taken" in [each["what"] for each in told]

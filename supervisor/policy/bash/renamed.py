@@ -39,7 +39,11 @@ class Renamed:
 
         `own` are its effects, `seen` those of the call so far.
         """
-        if invocation.stdin is None and not self._may_name_programs(own):
+        if (
+            invocation.stdin is None
+            and not invocation.substitutions
+            and not self._may_name_programs(own)
+        ):
             return False
         part = invocation.part
         places = [

@@ -13,14 +13,9 @@ from supervisor.runtimes.contract import RunResult
 from supervisor.runtimes.honeytokens import Honeytokens, Trip
 from supervisor.sessions.alarm import Alarm
 from supervisor.sessions.turn import Heard, Stage, Stop, perform
-<<<<<<< HEAD
+from supervisor.sessions.turn_plan import TurnPlan
 from tests.worlds.plans import planned
 from tests.worlds.scripted_runtime import NoGate, ScriptedRun, ScriptedRuntime, for_ever
-=======
-from supervisor.sessions.turn_plan import TurnPlan
-from tests.unit.sessions.test_plan import planned
-from tests.unit.sessions.test_turn import NoGate, ScriptedRun, ScriptedRuntime, for_ever
->>>>>>> 353ddf0 (Tell an agent's last words nowhere before they were looked at for tokens)
 from tests.worlds.waiting import A_WHILE
 
 TRIP = Trip(".env", "a request to the model")
