@@ -162,7 +162,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             ),
             spares=WaitingRoom(
                 settings.spare_sandboxes,
-                settings.waiting_seconds,
+                None,  # it holds nothing that could grow old, and the first message may be far off
                 spoilt=Sandbox.spoilt,
                 tell=partial(record, "waiting"),
                 then=lambda: sweeper.sweep_soon(),  # noqa: PLW0108 - made below

@@ -46,17 +46,17 @@ async def _never(_: object) -> str:
 class WaitingRoom(Generic[T]):
     """Keeps at most `most` things, each at most `seconds` long. An async context manager.
 
-    `patience` is how many seconds a taker waits for what is still being made. `spoilt` returns once
-    a thing is of no use any more, with why: it is let go then. `tell` is told of each thing's
-    making, taking and end; what it can't be told of isn't made, or not taken. `then` is called when
-    a thing is gone: what of it couldn't be undone is left by then. Leaving the room lets all of
-    them go, and waits for that.
+    With None for `seconds` each stays until somebody comes. `patience` is how many seconds a taker
+    waits for what is still being made. `spoilt` returns once a thing is of no use any more, with
+    why: it is let go then. `tell` is told of each thing's making, taking and end; what it can't be
+    told of isn't made, or not taken. `then` is called when a thing is gone: what of it couldn't be
+    undone is left by then. Leaving the room lets all of them go, and waits for that.
     """
 
     def __init__(  # noqa: PLR0913 - how things are kept, and who is told
         self,
         most: int,
-        seconds: float,
+        seconds: float | None,
         *,
         patience: float = _PATIENCE_SECONDS,
         spoilt: Callable[[T], Awaitable[str]] = _never,

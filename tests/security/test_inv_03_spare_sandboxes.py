@@ -8,6 +8,7 @@ import asyncio
 import json
 import signal
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from tests.worlds.ready_sandboxes import (
     the_waiting_one,
     waited,
 )
+from tests.worlds.waiting import until
 
 pytestmark = pytest.mark.engine
 
@@ -215,10 +217,14 @@ async def test_a_turn_in_one_leaves_nothing_but_the_next_when_it_is_aborted(hous
     assert len(left.containers) == len(left.folders) == len(left.views) == 1
 
 
-async def test_what_nobody_comes_for_is_removed_in_time() -> None:
-    async with a_house(spare_sandboxes=1, waiting_seconds=1.0) as house:
-        await the_waiting_one(house)
-        await house.nothing_left()
+async def test_it_stays_until_somebody_comes_when_what_waits_for_a_session_has_long_gone() -> None:
+    async with a_house(spare_sandboxes=1, waiting_sandboxes=1, waiting_seconds=1.0) as house:
+        first = await house.send(HELLO)
+        told = partial(house.audited, "waiting", first.session_id)
+        await until(lambda: any("in time" in each.get("why", "") for each in told()))
+        spare = await the_waiting_one(house)
+        assert waited(await house.send(HELLO))
+        assert await the_waiting_one(house) != spare
 
 
 async def test_a_supervisor_that_stops_lets_it_go_and_one_after_a_kill_removes_it() -> None:

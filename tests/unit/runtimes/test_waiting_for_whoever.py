@@ -33,6 +33,16 @@ async def test_as_many_are_made_as_may_be_kept_and_each_is_taken_once(made: Made
         ]
 
 
+async def test_with_no_time_limit_it_stays_until_somebody_comes(made: Made) -> None:
+    async with WaitingRoom[str](1, 0.01) as short, WaitingRoom[str](1, None) as endless:
+        for room in (endless, short):
+            room.fill(made.open)
+            await all_ready(room, 1)
+        await gone(short)
+        assert await short.take_any(ADA, TURN) is None
+        assert await endless.take_any(ADA, TURN) is not None
+
+
 async def test_it_belongs_to_nobody_until_it_is_taken(made: Made) -> None:
     async with WaitingRoom[str](1, A_WHILE) as room:
         room.fill(made.open)
