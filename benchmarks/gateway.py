@@ -9,6 +9,7 @@ call goes to the model directly and through the gateway by turns, over a connect
 import asyncio
 import contextlib
 import json
+import math
 import sqlite3
 import sys
 import time
@@ -124,7 +125,7 @@ async def granted(
     """
     call = {"tools": [{"name": tool, "input": tool_input}]}
     body = {"message": prompt(call, call, {"text": "ok"}), "trustLevel": level}
-    sent, took = 0.0, []
+    sent, took = math.nan, []
     async with house.client.post(f"{house.url}/api/chat/stream", json=body) as answer:
         answer.raise_for_status()
         async for line in answer.content:
@@ -140,13 +141,17 @@ async def granted(
                 if event["isError"]:
                     raise RuntimeError(event["content"])
                 ran = float(event["content"]) if tool == "Bash" else time.time()
+                if math.isnan(sent):
+                    raise RuntimeError("nobody was asked")
                 took.append((ran - sent) * 1000)
+                sent = math.nan
     return took
 
 
 async def measure_grants(house: Supervisor) -> None:
     """At `vault` when the command itself runs, at `sandboxed` when its result is seen."""
-    told = {"command": "date +%s.%N", "description": "the time"}
+    # What reaches the network is asked for; nobody listens there.
+    told = {"command": "date +%s.%N; curl -s http://127.0.0.1:1 || true", "description": "the time"}
     written = {"file_path": "/tmp/granted", "content": "x"}  # noqa: S108
     at_vault, sandboxed = [], []
     for _ in range(APPROVALS):
