@@ -335,6 +335,27 @@ class Spending(Event):
     cost_usd: Dollars = 0.0
     requests: int = 0
 
+    @property
+    def tokens(self) -> int:
+        """Tokens of all kinds."""
+        return (
+            self.input_tokens
+            + self.output_tokens
+            + self.cache_read_tokens
+            + self.cache_write_tokens
+        )
+
+    def plus(self, other: "Spending") -> "Spending":
+        """Both together."""
+        return Spending(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
+            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
+            cost_usd=self.cost_usd + other.cost_usd,
+            requests=self.requests + other.requests,
+        )
+
 
 class DoneEvent(Event):
     """The turn ended well, and everything it started is gone.

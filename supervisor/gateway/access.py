@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from supervisor.events.schema import Spending
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
@@ -9,6 +11,13 @@ class Budget:
 
     tokens: int | None
     cost_usd: float | None
+
+    def without(self, spent: Spending) -> "Budget":
+        """What is left of it once that is spent."""
+        return Budget(
+            None if self.tokens is None else max(0, self.tokens - spent.tokens),
+            None if self.cost_usd is None else max(0.0, self.cost_usd - spent.cost_usd),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,34 +116,20 @@ class BudgetState:
     def may_start(self) -> str | None:
         """None if another request may start, else the reason why not, for people."""
         tokens, dollars = self.budget.tokens, self.budget.cost_usd
-        if tokens is not None and self.tokens >= tokens:
-            return f"the budget of {tokens} tokens is used up ({self.tokens} used)"
+        if tokens is not None and self.spent.tokens >= tokens:
+            return f"the budget of {tokens} tokens is used up ({self.spent.tokens} used)"
         if dollars is not None and self.spent.cost_usd >= dollars:
             return f"the budget of {told(dollars)} is used up ({told(self.spent.cost_usd)} used)"
         return None
 
-    @property
-    def tokens(self) -> int:
-        """Tokens of all kinds spent so far."""
-        spent = self.spent
-        return (
-            spent.input_tokens
-            + spent.output_tokens
-            + spent.cache_read_tokens
-            + spent.cache_write_tokens
-        )
-
     def after(self, usage: Usage, model: str) -> "BudgetState":
         """The state once one more request has ended with this usage."""
-        spent = self.spent
-        return BudgetState(
-            self.budget,
-            Spending(
-                input_tokens=spent.input_tokens + usage.input_tokens,
-                output_tokens=spent.output_tokens + usage.output_tokens,
-                cache_read_tokens=spent.cache_read_tokens + usage.cache_read_tokens,
-                cache_write_tokens=spent.cache_write_tokens + usage.cache_write_tokens,
-                cost_usd=spent.cost_usd + cost(usage, model),
-                requests=spent.requests + 1,
-            ),
+        more = Spending(
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cache_read_tokens=usage.cache_read_tokens,
+            cache_write_tokens=usage.cache_write_tokens,
+            cost_usd=cost(usage, model),
+            requests=1,
         )
+        return BudgetState(self.budget, self.spent.plus(more))

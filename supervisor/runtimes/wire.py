@@ -65,6 +65,7 @@ class Wire:
     ) -> None:
         self._session_id = session_id
         self._resumes = resumes
+        self._has_begun = False
         self._far = far
         self._to_far: set[str] = set()
         self._pending = bytearray()
@@ -185,11 +186,13 @@ class Wire:
 
     def _content(self, frame: dict[str, Any], size: int) -> Iterator[Admitted]:
         if frame.get("session_id") not in (self._session_id, None):
-            if self._resumes and (frame.get("type"), frame.get("subtype")) == _BEGINS:
+            if self._resumes and not self._has_begun and _begins(frame):
                 # What it says from now on is all in another's name, its result as well.
                 yield Astray()
             yield from self._object("foreign_session", "a frame that names another session")
             return
+        # Once it goes on from ours, it isn't the program itself that says otherwise.
+        self._has_begun = self._has_begun or _begins(frame)
         self._content_bytes += size
         if self._content_bytes > MAX_CONTENT_BYTES and frame.get("type") != "result":
             yield from self._object("output_too_long", "output beyond the turn's limit")
@@ -272,3 +275,7 @@ class Wire:
             yield from self._object("bad_entry", "a transcript entry in a form of its own")
         if kept:
             yield Mirror(kept, subagent)
+
+
+def _begins(frame: Mapping[str, Any]) -> bool:
+    return (frame.get("type"), frame.get("subtype")) == _BEGINS

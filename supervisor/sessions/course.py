@@ -249,14 +249,7 @@ def _nothing() -> None:
 
 
 def _used(heard: Heard, *, scripted: bool) -> Used:
-    spent = heard.spending
-    tokens = (
-        spent.input_tokens
-        + spent.output_tokens
-        + spent.cache_read_tokens
-        + spent.cache_write_tokens
-    )
-    return Used(tokens, spent.cost_usd, scripted)
+    return Used(heard.spending.tokens, heard.spending.cost_usd, scripted)
 
 
 def _launched(plan: TurnPlan) -> dict[str, Any]:

@@ -185,34 +185,37 @@ async def _play(plan: TurnPlan, stage: Stage) -> RunResult | TurnFailed:
     if trip := await stage.alarm.cause(ending):  # before its words are told
         return trip
     heard.run, heard.has_ended = None, False
-    heard.afresh = await stage.afresh()
+    heard.afresh = (await stage.afresh()).after(heard.spending)
     await stage.say(WarningEvent(code=NOT_TAKEN_UP, message=not_taken_up(ending.message)))
     return await _attempt(heard.afresh, stage)
 
 
 async def _attempt(plan: TurnPlan, stage: Stage) -> RunResult | TurnFailed:
     say, heard = stage.say, stage.heard
+    opened: Run | None = None
     try:
         async with stage.runtime.open(plan.run, stage.gate) as run:
+            opened = run
             async with ahead(say) as tell:
                 await tell(_isolation(plan, run.receipt))
                 if not heard.has_message:
                     await tell(plan.user_message())
                 await tell(plan.prompt_metadata())
             heard.run = run
-            try:
-                await run.inject(plan.prompt, plan.blocks)
-                ending = await _listen_patiently(run, stage, resumes=plan.run.resume)
-                heard.has_ended = True
-                return ending
-            finally:
-                heard.spending = run.spending
+            await run.inject(plan.prompt, plan.blocks)
+            ending = await _listen_patiently(run, stage, resumes=plan.run.resume)
+            heard.has_ended = True
+            return ending
     except IsolationRefused as refusal:
         if isinstance(refusal.receipt, Receipt):
             await say(_isolation(plan, refusal.receipt))
         return refusal
     except TurnFailed as failure:
         return failure
+    finally:
+        # Only now: what was under way to the model when it ended is charged as it is cut off.
+        if opened is not None:
+            heard.spending = heard.spending.plus(opened.spending)
 
 
 async def _listen_patiently(run: Run, stage: Stage, *, resumes: bool) -> RunResult | TurnFailed:

@@ -11,6 +11,7 @@ from supervisor.events.schema import (
     PromptMetadataEvent,
     SessionEvent,
     SessionResume,
+    Spending,
     TrustReport,
     UserMessageEvent,
 )
@@ -62,6 +63,12 @@ class TurnPlan:
     def blocks(self) -> tuple[Mapping[str, Any], ...]:
         """What is handed over beside the text."""
         return tuple(each.block for each in self.attached if each.block is not None)
+
+    def after(self, spent: Spending) -> "TurnPlan":
+        """The same plan once that of its budget is spent."""
+        access = self.run.access
+        left = replace(access, budget=access.budget.without(spent))
+        return replace(self, run=replace(self.run, access=left))
 
     def user_message(self) -> UserMessageEvent:
         """What the person said, with what came along."""

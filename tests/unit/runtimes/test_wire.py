@@ -195,6 +195,12 @@ def test_a_process_that_takes_a_conversation_for_another_sessions_has_gone_astra
     assert [type(each) for each in target.feed(line(BEGUN))] == [Astray, Objection]
 
 
+def test_what_has_begun_as_the_sessions_own_can_not_be_said_to_have_gone_astray() -> None:
+    target = Wire(SESSION, PROJECTS, resumes=True)
+    own = line({**BEGUN, "session_id": SESSION})
+    assert [type(each) for each in target.feed(own + line(BEGUN))] == [Content, Objection]
+
+
 def test_a_foreign_session_is_only_left_out_where_none_was_given_or_nothing_is_begun() -> None:
     assert [type(each) for each in fed(BEGUN)] == [Objection]
     target = Wire(SESSION, PROJECTS, resumes=True)

@@ -19,7 +19,8 @@ from supervisor.errors import (
     TurnTimedOut,
 )
 from supervisor.events.schema import Event, TextEvent
-from supervisor.runtimes.contract import Receipt, RunPlan, RunResult, ToolGate
+from supervisor.gateway.access import Budget
+from supervisor.runtimes.contract import NotTakenUp, Receipt, RunPlan, RunResult, ToolGate
 from supervisor.sessions.turn import Heard, Stage, Stop, Stopped, perform
 from supervisor.sessions.turn_plan import TurnPlan
 from tests.worlds.plans import planned
@@ -198,10 +199,13 @@ class Twice(ScriptedRuntime):
                 yield run
 
 
-async def taken_up(runtime: Twice) -> tuple[Play, object]:
+async def taken_up(runtime: Twice, budget: Budget | None = None) -> tuple[Play, object]:
     """A turn with an earlier conversation, and how it ended."""
     play = Play(runtime)
     before = planned()
+    if budget is not None:
+        access = replace(before.run.access, budget=budget)
+        before = replace(before, run=replace(before.run, access=access))
     plain = replace(before, run=replace(before.run, resume=False), prompt="told, and hello")
 
     async def say(event: Event) -> None:
@@ -243,6 +247,29 @@ async def test_what_does_not_lie_in_the_conversation_ends_the_turn_at_once(
     assert ending is failure
     assert len(runtime.plans) == 1
     assert play.heard.afresh is None
+
+
+async def test_what_the_first_attempt_spent_counts_and_is_not_there_for_the_second() -> None:
+    runtime = Twice(ScriptedRun((RunResult(text="hi"),)), failure=NotTakenUp("lost it"), asked=True)
+    budget = Budget(tokens=100, cost_usd=2.0)
+    play, ending = await taken_up(runtime, budget)
+    assert ending == RunResult(text="hi")
+    assert play.heard.spending == SPENT.plus(SPENT)
+    assert [plan.access.budget for plan in runtime.plans] == [
+        budget,
+        Budget(93, 1.5),
+    ]
+
+
+async def test_what_is_charged_as_it_is_cut_off_at_the_end_counts() -> None:
+    play = a_play(RunResult(text="hi"))
+
+    async def cut_off() -> None:
+        play.runtime.run.spending = SPENT.plus(SPENT)
+
+    play.runtime.clearing = cut_off
+    await play.perform()
+    assert play.heard.spending == SPENT.plus(SPENT)
 
 
 async def test_a_stop_reaches_the_second_attempt_as_well() -> None:
