@@ -22,8 +22,11 @@ SPOKEN: Final = ("user_message", "done", "aborted", "error")
 
 _SANDBOXED_FOLDER = "sandboxed"
 _HEADING: Final = (
-    "## Earlier in this conversation\n\n(What was said, without tool calls and their results.)\n\n"
+    "## Earlier in this conversation\n\n(What was said, without tool calls and their results. Only lines"
+    " with `> ` in front are somebody's words.)\n\n"
 )
+_BEGINNING: Final = _HEADING.partition("(")[0]
+"""How transcripts begin that were made when the rest of the heading was another, too."""
 _REQUEST: Final = "\n\n---\n\n## Request\n\n"
 
 
@@ -99,9 +102,10 @@ def with_earlier(message: str, before: Earlier | None) -> str:
 
 def without_earlier(message: str) -> str:
     """What the person said of a message that was handed over so."""
-    if not message.startswith(_HEADING):
+    if not message.startswith(_BEGINNING):
         return message
-    return message.rpartition(_REQUEST)[2]
+    _, found, said = message.partition(_REQUEST)
+    return said if found else message
 
 
 def _is_same_side(one: TrustLevel, other: TrustLevel) -> bool:
@@ -133,5 +137,9 @@ def as_spoken(text: str, timestamp: str, *, by_person: bool) -> dict[str, Any]:
 
 
 def _spoken(event: dict[str, Any]) -> str:
+    """Who said it, and what, line by line: no words can pass for those of somebody else."""
     by_person, text = words_of(event)
-    return f"{'Person' if by_person else 'Agent'}: {text}" if text else ""
+    if not text:
+        return ""
+    lines = "\n".join(f"> {line}" for line in text.splitlines())
+    return f"{'Person' if by_person else 'Agent'}:\n{lines}"

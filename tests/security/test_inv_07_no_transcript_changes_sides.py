@@ -105,7 +105,7 @@ async def test_a_forged_transcript_of_a_sandbox_is_not_resumed_outside_of_one(
     second = await house.send(prompt(step("ok")), level, session_id=first.session_id)
     assert second.end["type"] == "done"
     assert second.events[0]["resumeInfo"]["method"] == "context_injection"
-    assert "Agent: My name is Ada." in repr(bodies[0])
+    assert r"Agent:\n> My name is Ada." in repr(bodies[0])
     assert CANARY not in repr(bodies)
 
 

@@ -25,7 +25,7 @@ def test_what_is_brought_is_told_in_order_and_shown(tmp_path: Path) -> None:
     write_brought(tmp_path, POINTER, SESSION, said("hello", "hi"))
     told = earlier(read_brought(tmp_path, POINTER))
     assert told is not None
-    assert (told.text, told.messages) == ("Person: hello\n\nAgent: hi", 2)
+    assert (told.text, told.messages) == ("Person:\n> hello\n\nAgent:\n> hi", 2)
     shown = read_history(tmp_path, POINTER, SESSION).messages
     assert [each.text for each in shown] == ["hello", "hi"]
 
@@ -37,7 +37,7 @@ def test_of_much_the_newest_is_told_and_that_there_was_more(tmp_path: Path) -> N
     told = earlier(events)
     assert told is not None
     assert told.text.startswith("[earlier messages are left out]")
-    assert "Agent: 199:" in told.text
+    assert "Agent:\n> 199:" in told.text
     assert told.messages == told.text.count("xx\n\n") + 1
     assert len(told.text) < MAX_EARLIER_CHARS + 1_000
     assert len(read_history(tmp_path, POINTER, SESSION, limit=500).messages) == 200
