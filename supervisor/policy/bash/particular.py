@@ -18,8 +18,11 @@ _SIGNAL: Final = re.compile(r"-(\d+|[A-Za-z][A-Za-z0-9+-]*)")
 
 
 def escalate(use: Use) -> None:
-    """`sudo` and its kin: what follows runs with another user's rights."""
-    if "harmless" in use.tags:
+    """`sudo` and its kin: what follows runs with another user's rights.
+
+    `sudo -h` alone is a call for help; in front of a command, `-h` takes the name of a host.
+    """
+    if "harmless" in use.tags and not use.parsed.operands:
         return
     use.emit(Act.ESCALATE, "runs with another user's rights")
     apply(use)
