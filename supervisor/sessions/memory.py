@@ -22,7 +22,7 @@ SPOKEN: Final = ("user_message", "done", "aborted", "error")
 
 _SANDBOXED_FOLDER = "sandboxed"
 _HEADING: Final = (
-    "## Earlier in this conversation\n\n(What was said, without tool calls and their results. Only lines"
+    "## Earlier in this conversation\n\n(What was said, without tool calls and their results. Lines"
     " with `> ` in front are somebody's words.)\n\n"
 )
 _BEGINNING: Final = _HEADING.partition("(")[0]
