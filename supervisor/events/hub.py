@@ -38,6 +38,8 @@ class Tail:
         self._max_bytes = max_bytes
         self._records: deque[EventRecord] = deque()
         self.bytes = 0
+        self.is_forgotten = False
+        """The session is gone: nothing will come any more."""
         self._waiting: set[asyncio.Future[bool]] = set()
 
     def put(self, record: EventRecord) -> None:
@@ -51,6 +53,15 @@ class Tail:
             len(self._records) > self._max_events or self.bytes > self._max_bytes
         ):
             self.bytes -= weight(self._records.popleft())
+        self._wake()
+
+    def forget(self) -> None:
+        """Keep nothing, and nobody waiting: the session is gone."""
+        self.clear()
+        self.is_forgotten = True
+        self._wake()
+
+    def _wake(self) -> None:
         waiting, self._waiting = self._waiting, set()
         for each in waiting:
             if not each.done():
@@ -109,10 +120,10 @@ class Reader:
     async def wait(self, seq: int, deadline: float | None) -> bool:
         """Whether there is something behind that number by then, in the loop's time (None: ever).
 
-        For one at a time.
+        True as well once the session is gone. For one at a time.
         """
         last = self.tail.last
-        if last is not None and last > seq:
+        if self.tail.is_forgotten or (last is not None and last > seq):
             return True
         future = self._future = self.tail.waiting()
         if deadline is None:
@@ -200,10 +211,10 @@ class Hub:
             bell.set()
 
     def forget(self, session_id: SessionId) -> None:
-        """Keep nothing of the session: its events are removed."""
+        """Keep nothing of the session: its events are removed. Who reads it has read the last."""
         if (tail := self._tails.get(session_id)) is not None:
             self._bytes -= tail.bytes
-            tail.clear()
+            tail.forget()
 
     def readers(self, session_id: SessionId) -> int:
         """How many read the session live."""

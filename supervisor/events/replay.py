@@ -26,7 +26,8 @@ async def subscribe(
     With `until_terminal` the records end with the event that ends the turn which is running or
     the next to begin, when this is called; if none runs and older events are to be replayed, with
     the last of them. Where events were pruned, or the client's number is one this log never gave
-    (it was lost, and begun anew), a `warning` with code `event_gap` says so and is not stored.
+    (it was lost, and begun anew), a `warning` with code `event_gap` says so and is not stored. The
+    records of a session that is deleted meanwhile end with that.
     """
     with log.hub.reading(session_id) as reader:
         horizon = None
@@ -87,6 +88,9 @@ class Records:
             return ready
         deadline = None if wait is None else asyncio.get_running_loop().time() + wait
         while not self._ended:
+            if self._reader.tail.is_forgotten:
+                self._ended = True
+                break
             records = await (self._replay() if self._must_replay else self._live(deadline))
             if records is None:
                 break

@@ -152,6 +152,25 @@ async def test_a_forgotten_session_is_a_gap_and_goes_on(tmp_path: Path) -> None:
             assert [record.seq for record in await gather(records, 1)] == [3]
 
 
+async def test_who_reads_a_session_that_is_deleted_waits_for_nothing_more(tmp_path: Path) -> None:
+    async with (
+        event_log(tmp_path) as log,
+        subscribe(log, SESSION) as waiting,
+        subscribe(log, SESSION, until_terminal=True) as behind,
+    ):
+        await log.append_all(SESSION, TURN, [text()])
+        assert len(await gather(waiting, 1)) == 1
+        reading = asyncio.create_task(rest(waiting))
+        await asyncio.sleep(0)
+        await log.append_all(SESSION, TURN, [done()])
+        await log.forget(SESSION)
+        async with asyncio.timeout(A_WHILE):
+            assert await reading in ([], [2])
+            assert await rest(behind) == []
+        assert waiting.ended
+        assert behind.ended
+
+
 async def test_a_reader_that_stands_still_slows_nobody_and_holds_nothing(tmp_path: Path) -> None:
     async with (
         event_log(tmp_path) as log,
