@@ -29,6 +29,9 @@ _READ: Final = Act.READ
 _WRITE: Final = Act.WRITE
 _LINK: Final = Act.LINK
 _UNSEEN: Final = Kind.UNSEEN
+_NOT_SURE: Final = frozenset({IN_DOUBT, PUT})
+_NOWHERE: Final = "/\0"
+"""A vault that no path leads to."""
 
 
 def refused(judged: Judged) -> Deny | None:
@@ -255,13 +258,6 @@ def _repository_named(judged: Judged) -> str | None:
         if any(_is_git(name) for name in target.names):
             return target.shown
     return None
-
-
-_NOT_SURE: Final = frozenset({IN_DOUBT, PUT})
-
-
-_NOWHERE: Final = "/\0"
-"""A vault that no path leads to."""
 
 
 def _is_git(name: str) -> bool:

@@ -13,6 +13,7 @@ from supervisor.policy.bash.code_tokens import Token, Tokens
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.literals import doubtful
 from supervisor.policy.bash.places import looks_like_path
+from supervisor.policy.bash.roles_of_code import RUNS
 from supervisor.policy.bash.table import Language
 from supervisor.policy.bash.use import Use
 from supervisor.policy.bash.value import HOLE, Text, Value, known
@@ -27,7 +28,6 @@ OF_TEXTS: Final = frozenset(
 )
 """Calls that take a text as a text, never as a file."""
 _FILES: Final = frozenset({"read", "open", "handle", "edit", "move", "delete", "write", "mode"})
-_RUNS: Final = frozenset({"shell", "process", "words", "image"})
 _TAKEN_APART: Final = re.compile(r"\{([^{}]*)\}\s*=\s*(?:await\s+)?(?:require|import)\b")
 _IMPORTED: Final = re.compile(r"\bimport\s*\{([^{}]*)\}\s*from\b")
 _RENAMED: Final = re.compile(r"(\w+)\s*:\s*(\w+)")
@@ -149,7 +149,7 @@ class Unsure:
         kind = role.rstrip("*?")
         if values is None or not values or _untold(values[0]):
             self._files = self._files or kind in _FILES
-            self._runs = self._runs or kind in _RUNS
+            self._runs = self._runs or kind in RUNS
             self._clears = self._clears or role == "delete*"
 
     def tell(self, use: Use, tokens: Tokens) -> None:

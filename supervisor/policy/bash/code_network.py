@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 from supervisor.policy.bash.code_flow import PARTS, last_part, roles_of
 from supervisor.policy.bash.code_tokens import Token, Tokens
 from supervisor.policy.bash.code_values import Values
+from supervisor.policy.bash.roles_of_code import RUNS
 from supervisor.policy.bash.table import Language
 from supervisor.policy.bash.value import HOLE
 
@@ -27,7 +28,6 @@ _ONLY_RECEIVES: Final = frozenset(
     getline""".split()  # noqa: SIM905
 )
 """Of these those that nobody uses for files of the code's own."""
-_RUNS: Final = frozenset({"shell", "process", "words", "image"})
 _STARTS: Final = frozenset(
     """exec system spawn popen proc_open passthru shell_exec pcntl_exec execSync spawnSync execFile
     popen2 popen3 eval instance_eval class_eval Function load loadstring assert execute capture2
@@ -77,7 +77,7 @@ def _is_run(language: Language, token: Token) -> bool:
     if last in _STARTS:
         return True
     roles = roles_of(language, token.text, method=False)
-    return roles is not None and roles[0] in _RUNS
+    return roles is not None and roles[0] in RUNS
 
 
 def _takes_orders(values: Values, at: int, own: set[str], received: set[str]) -> bool:

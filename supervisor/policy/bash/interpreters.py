@@ -1,6 +1,5 @@
 """Shells and interpreters: code in their words, from their input, or in a file that they run."""
 
-import json
 import re
 from collections.abc import Sequence
 from itertools import pairwise
@@ -12,7 +11,6 @@ from supervisor.policy.bash.carried import likely
 from supervisor.policy.bash.code import run_code
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.invocation import Stdin
-from supervisor.policy.bash.makefile import makefile
 from supervisor.policy.bash.options import cut
 from supervisor.policy.bash.other_shells import as_bash
 from supervisor.policy.bash.places import join
@@ -21,13 +19,10 @@ from supervisor.policy.bash.shell.hints import connects
 from supervisor.policy.bash.use import Use, substituted
 from supervisor.policy.bash.value import HOLE, Value, known
 
-_INPUTS: Final = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
+INPUTS: Final = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 _OTHER_SHELLS: Final = frozenset({"fish", "csh", "tcsh", "nu", "xonsh", "elvish"})
 _UNPACKS: Final = frozenset({"-e", "--extract"})
 _PUT_BY: Final = re.compile(r"(?:-[oC]|--(?:outfile|output|coverdir|data-file|file))(?==|\Z)")
-_MAKEFILES: Final = ("GNUmakefile", "makefile", "Makefile")
-_PACKAGE: Final = "package.json"
-_MOST_SCRIPTS: Final = 24
 _NO_FILE: Final = re.compile(r"-|\d+\Z")
 _VERBS: Final = frozenset({"r", "e", "c", "run", "eval", "compile", "script"})
 """Subcommands of `nim` and its kin, behind which a file stands."""
@@ -49,7 +44,7 @@ def shell(use: Use) -> None:
         return  # `-n`: the text is read, and nothing of it is run
     if "command" in use.tags and words:
         _text(use, words[0])
-    elif words and "input" not in use.tags and words[0].only not in _INPUTS:
+    elif words and "input" not in use.tags and words[0].only not in INPUTS:
         given = substituted(use, words[0])
         if given is not None:
             _from_input(use, given)
@@ -121,7 +116,7 @@ def interpreter(use: Use) -> None:  # noqa: C901, PLR0912 - one case a place of 
         run_code(use, language, words[0])
         return
     stdin = substituted(use, words[0]) if words else None
-    if words and stdin is None and words[0].only not in _INPUTS:
+    if words and stdin is None and words[0].only not in INPUTS:
         apply(use)
         text = use.look.kept.of(join(use.cwd, words[0]))
         if text is not None:
@@ -251,53 +246,3 @@ def _as_program(use: Use, words: Sequence[Value]) -> None:
 
 def _texts(use: Use) -> set[str]:
     return {each.texts[0].text for each in use.argv}
-
-
-def _makefiles_written(use: Use) -> None:
-    """Makefiles that the call itself has written."""
-    if use.look.kept.empty:
-        return
-    for value in option_values(use, "script") or [known(each) for each in _MAKEFILES]:
-        written = use.look.kept.of(join(use.cwd, value))
-        for each in written.texts if written is not None else ():
-            makefile(use, each.text)
-
-
-def scripts(use: Use) -> None:
-    """`npm run NAME`: the scripts of a `package.json` that the call itself has written."""
-    apply(use)
-    written = None if use.look.kept.empty else use.look.kept.of(join(use.cwd, known(_PACKAGE)))
-    for each in written.texts if written is not None else ():
-        try:
-            package = json.loads(each.text)
-        except ValueError:
-            continue
-        found = package.get("scripts") if isinstance(package, dict) else None
-        for text in list(found.values())[:_MOST_SCRIPTS] if isinstance(found, dict) else ():
-            if isinstance(text, str):
-                use.script(known(text), stdin=False)
-
-
-def make(use: Use) -> None:
-    """Targets and variables; a makefile from the input is read, one on the disk isn't."""
-    apply(use)
-    stdin = use.invocation.stdin
-    for value in option_values(use, "script"):
-        given = substituted(use, value) or (stdin if value.only in _INPUTS else None)
-        if given is not None:
-            if not given.text.known:
-                use.unknown("runs a makefile that can't be told before it runs")
-            for each in given.text.texts:
-                makefile(use, each.text)
-    _makefiles_written(use)
-    for word in use.parsed.operands:
-        name, equals, text = word.texts[0].text.partition("=")
-        if equals and name.rstrip(":") in {"SHELL", ".SHELLFLAGS", "MAKEFLAGS"}:
-            use.unknown(f"{name} changes what runs the recipes")
-            if name.rstrip(":") == "SHELL":
-                use.script(known(text), stdin=False)
-        elif equals:
-            variable = use.look.table.variable(name.rstrip(":?+"))
-            runs = variable is not None and variable.role.kind in {"shell", "program"}
-            if runs and variable is not None and text and text not in variable.fine:
-                use.script(known(text), stdin=False)

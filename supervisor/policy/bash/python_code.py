@@ -11,7 +11,6 @@ from supervisor.policy.bash.python_calls import Calls
 from supervisor.policy.bash.python_flow import (
     FLOWS,
     OF_TEXTS,
-    RUNS,
     WALKS,
     is_calm,
     is_received,
@@ -19,7 +18,7 @@ from supervisor.policy.bash.python_flow import (
     texts_that_flow,
 )
 from supervisor.policy.bash.python_tree import children, within
-from supervisor.policy.bash.roles_of_code import Glob
+from supervisor.policy.bash.roles_of_code import RUNS, Glob
 from supervisor.policy.bash.use import Use
 from supervisor.policy.bash.value import HOLE, known
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from supervisor.policy.bash.code_loops import CALMS
 from supervisor.policy.bash.python_tree import within
+from supervisor.policy.bash.roles_of_code import RUNS
 
 OF_TEXTS: Final = frozenset(
     """startswith endswith replace split rsplit join strip lstrip rstrip removeprefix removesuffix
@@ -18,8 +19,6 @@ WALKS: Final = frozenset(
     {"os.walk", "os.fwalk", "os.scandir", "os.listdir", "glob.glob", "Path.walk"}
 )
 """Calls that go through a folder."""
-RUNS: Final = frozenset({"shell", "process", "words", "image"})
-"""Roles of calls that run programs."""
 FLOWS: Final = frozenset({"open", "read", "edit"}) | RUNS
 """Roles of calls for which it matters what reaches them."""
 

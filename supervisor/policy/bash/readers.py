@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from supervisor.policy.bash.archives import letters, tar
+from supervisor.policy.bash.build_files import make, scripts
 from supervisor.policy.bash.containers import bwrap, docker_run, root, scp, ssh
 from supervisor.policy.bash.dialogues import (
     crontab,
@@ -16,7 +17,7 @@ from supervisor.policy.bash.dialogues import (
 )
 from supervisor.policy.bash.find import fd, find
 from supervisor.policy.bash.git_words import git_config
-from supervisor.policy.bash.interpreters import interpreter, make, scripts, shell
+from supervisor.policy.bash.interpreters import interpreter, shell
 from supervisor.policy.bash.particular import (
     chmod,
     cmake,
@@ -60,10 +61,10 @@ READ_BY: Final[Mapping[str, Callable[[Use], None]]] = {
     "fetched": fetched,
     "find": find,
     "fzf": fzf,
-    "goals": goals,
     "git-batch": git_batch,
     "git-clean": git_clean,
     "git-config": git_config,
+    "goals": goals,
     "httpie": httpie,
     "interpreter": interpreter,
     "kill": kill,

@@ -9,6 +9,15 @@ from supervisor.policy.bash.places import join
 from supervisor.policy.bash.use import NO_FILES, Use
 from supervisor.policy.bash.value import HOLE, Text, Value, known
 
+RUNS: Final = frozenset({"shell", "process", "words", "image"})
+"""Roles of calls that run programs."""
+_WITHOUT_ARGUMENTS: Final = frozenset(
+    {"shell", "process", "image", "unknown", "reveal", "send", "variables"}
+)
+"""Roles that say something of a call that is given nothing."""
+_TAKES_OUTSIDE: Final = RUNS | {"read", "write", "edit", "delete", "move", "mode", "link", "open"}
+"""Roles whose argument may be any text that comes from outside."""
+_MOST_OUTSIDE: Final = 16
 _SECRET: Final = re.compile(r"key|token|secret|passw|credential|auth|cookie|private", re.IGNORECASE)
 _FILES: Final[Mapping[str, tuple[tuple[Act, str], ...]]] = {
     "read": ((Act.READ, "is read by code"),),
@@ -45,36 +54,9 @@ def call_roles(
             _role(use, each[1:], own, values, named)
         else:
             rest = values[position:]
-            if rest or each in {
-                "shell",
-                "process",
-                "image",
-                "unknown",
-                "reveal",
-                "send",
-                "variables",
-            }:
+            if rest or each in _WITHOUT_ARGUMENTS:
                 _role(use, each, rest[0] if rest else None, rest[1:], named)
             position += 1
-
-
-_TAKES_OUTSIDE: Final = frozenset(
-    {
-        "read",
-        "write",
-        "edit",
-        "delete",
-        "move",
-        "mode",
-        "link",
-        "open",
-        "shell",
-        "process",
-        "words",
-        "image",
-    }
-)
-_MOST_OUTSIDE: Final = 16
 
 
 def _role(
@@ -86,7 +68,7 @@ def _role(
         return
     if not (_untold(given) or any(_untold(each) for each in rest)):
         return
-    if given is None and kind in {"process", "words", "image", "shell"} and len(use.outside) > 1:
+    if given is None and kind in RUNS and len(use.outside) > 1:
         one_role(use, "process", list(use.outside), (), named)
     for text in use.outside[:_MOST_OUTSIDE]:
         filled = [_filled(each, text) for each in rest]

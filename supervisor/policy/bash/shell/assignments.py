@@ -6,6 +6,7 @@ from supervisor.policy.bash.shell.algebra import DATA, EMPTY, alone, join, liter
 from supervisor.policy.bash.shell.arithmetic import evaluated
 from supervisor.policy.bash.shell.expand import scalar, word_value
 from supervisor.policy.bash.shell.fields import fields
+from supervisor.policy.bash.shell.scope import CALLED
 from supervisor.policy.bash.shell.secrets import takes_secret
 from supervisor.policy.bash.shell.syntax import Assignment, Element, Word
 from supervisor.policy.bash.value import HOLE, MOST_TEXTS, Text, Value
@@ -17,8 +18,6 @@ ANY: Final = "@"
 """The key of elements whose place isn't known."""
 
 _DIGITS: Final = 8
-_NAMES_OF_PROGRAMS: Final = frozenset({"BASH_ALIASES", "BASH_CMDS"})
-"""Arrays of the shell in which a name stands for a text, or for a program's path."""
 _PROMPTS: Final = frozenset({"PS0", "PS1", "PS2", "PS4"})
 
 
@@ -99,8 +98,8 @@ def _array(shell: "Work", node: Assignment, elements: tuple[Element, ...]) -> Va
             found[str(following)] = Value((each,), from_data)
             following += 1
     shell.scope.fill_array(node.name, found)
-    if node.name in _NAMES_OF_PROGRAMS:
-        _named(shell, found)
+    if node.name in CALLED:
+        _called(shell, found)
     return found.get("0", EMPTY)
 
 
@@ -119,9 +118,10 @@ def _keep(shell: "Work", node: Assignment, value: Value, place: Value | None) ->
         if before is None:
             scalar_value = scope.variables.get(name)
             before = {} if scalar_value is None else {"0": scalar_value}
-        scope.fill_array(name, {**before, ANY if key is None else key: value})
-        if name in _NAMES_OF_PROGRAMS:
-            _named(shell, {ANY if key is None else key: value})
+        added = {ANY if key is None else key: value}
+        scope.fill_array(name, {**before, **added})
+        if name in CALLED:
+            _called(shell, added)
     elif isinstance(node.value, Word):
         scope.assign(node.name, value)
     else:
@@ -129,10 +129,7 @@ def _keep(shell: "Work", node: Assignment, value: Value, place: Value | None) ->
         scope.fill_array(node.name, scope.arrays.get(node.name, {}))
 
 
-def _named(shell: "Work", elements: dict[str, Value]) -> None:
-    """Take elements of such an array for aliases."""
-    for name, value in elements.items():
-        if name == ANY or value.only is None:
-            shell.doubt("a program gets another one's name")
-        else:
-            shell.scope.aliases[name] = value
+def _called(shell: "Work", elements: dict[str, Value]) -> None:
+    """Doubt names of commands of which it can't be told what they stand for."""
+    if any(name == ANY or value.only is None for name, value in elements.items()):
+        shell.doubt("a program gets another one's name")

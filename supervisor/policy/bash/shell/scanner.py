@@ -17,9 +17,9 @@ from supervisor.policy.bash.shell.syntax import (
 )
 
 _META: Final = frozenset(" \t\n|&;()<>")
-_PLAIN: Final = re.compile(r"(?:[^ \t\n|&;()<>'\"$`\\*?\[~{\0]++|\{\})++")
-_LETTER: Final = r"[^ \t\n|&;()<>'\"$`\\*?\[~{\0]"
-PLAIN_WORD: Final = rf"(?!#)(?:{_LETTER}++|\{{\}})++(?=[ \t\n|;)]|&(?!>)|$)"
+_LETTERS: Final = r"(?:[^ \t\n|&;()<>'\"$`\\*?\[~{\0]++|\{\})++"
+_PLAIN: Final = re.compile(_LETTERS)
+PLAIN_WORD: Final = rf"(?!#){_LETTERS}(?=[ \t\n|;)]|&(?!>)|$)"
 """A word in which nothing means anything to the shell."""
 
 PLAIN_WORDS: Final = re.compile(rf"(?:[ \t]++{PLAIN_WORD})+")

@@ -21,8 +21,8 @@ INHERITED: Final = frozenset(
     LESSOPEN""".split()  # noqa: SIM905  (a table to read)
 )
 """Variables that a shell may have from its environment: its children get a new value of them."""
-_CALLED: Final = frozenset({"BASH_ALIASES", "BASH_CMDS"})
-"""Arrays of what names of commands stand for."""
+CALLED: Final = frozenset({"BASH_ALIASES", "BASH_CMDS"})
+"""Arrays of what names of commands stand for: a text, or a program's path."""
 
 SHELLS: Final = frozenset({"SHELL", "BASH"})
 """Variables that name a shell, whichever it is."""
@@ -182,7 +182,7 @@ class Scope:
     def fill_array(self, name: str, elements: dict[str, Value]) -> None:
         """Give an array its elements; of one that the shell itself heeds, the first counts."""
         self.arrays[name] = elements
-        if name in _CALLED:
+        if name in CALLED:
             self.aliases.update(elements)
         if name in INHERITED:
             first = elements.get("0") or next(iter(elements.values()), EMPTY)
