@@ -36,7 +36,7 @@ from supervisor.gate.policy_watch import PolicyWatch
 from supervisor.gateway.door import Gateway
 from supervisor.gateway.opened import upstream_of
 from supervisor.imports.importer import Imports
-from supervisor.machinery import Machinery, bench_of, engine_paths, runtimes
+from supervisor.machinery import Machinery, bench_of, engine_paths, runtimes, waiting_rooms
 from supervisor.mcp.checks import mcp_check
 from supervisor.mcp.hidden import SHORTEST_SECRET
 from supervisor.mcp.servers import McpServers
@@ -50,12 +50,9 @@ from supervisor.policy.deny_list import DenyList
 from supervisor.premises import prepare
 from supervisor.readiness import checks, database_check, require_allowed_model, stored_checks
 from supervisor.runtimes.container.engine import Engine
-from supervisor.runtimes.container.runtime import Waiting
-from supervisor.runtimes.container.sandbox import Sandbox
 from supervisor.runtimes.container.vault_view import VaultViews
 from supervisor.runtimes.local.availability import vault_cage_available
 from supervisor.runtimes.visible import VisibleFile
-from supervisor.runtimes.waiting import WaitingRoom
 from supervisor.search.opened import open_search
 from supervisor.sessions.conversations import Conversations
 from supervisor.sessions.house import GateTerms, House, Stores, TurnGate
@@ -146,27 +143,20 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
         gateway = await stack.enter_async_context(
             Gateway(await upstream_of(settings, places.runtime, stack))
         )
+        room, spares = waiting_rooms(
+            settings,
+            partial(record, "waiting"),
+            lambda: sweeper.sweep_soon(),  # noqa: PLW0108 - made below
+        )
         machinery = Machinery(
             places=places,
             gateway=gateway,
             engine=await stack.enter_async_context(Engine(str(settings.engine_socket))),
-            views=VaultViews(places.data / "vault-view"),
+            views=VaultViews(places.views),
             lanes=(lanes := Lanes()),
             bench=bench_of(settings, places, lanes),
-            room=WaitingRoom(
-                settings.waiting_sandboxes,
-                settings.waiting_seconds,
-                spoilt=Waiting.spoilt,
-                tell=partial(record, "waiting"),
-                then=lambda: sweeper.sweep_soon(),  # noqa: PLW0108 - made below
-            ),
-            spares=WaitingRoom(
-                settings.spare_sandboxes,
-                None,  # it holds nothing that could grow old, and the first message may be far off
-                spoilt=Sandbox.spoilt,
-                tell=partial(record, "waiting"),
-                then=lambda: sweeper.sweep_soon(),  # noqa: PLW0108 - made below
-            ),
+            room=room,
+            spares=spares,
         )
         sweeper = Sweeper(
             machinery.engine,
@@ -174,8 +164,8 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             machinery.living,
             places.instance,
             places.turns,
-            waiting=lambda: machinery.room.waiting | machinery.spares.waiting,
-            owners=lambda: machinery.spares.owners,
+            waiting=lambda: room.waiting | spares.waiting,
+            owners=lambda: spares.owners,
             record=record,
             reserve=(reserve := Reserve(places.data)),
         )
@@ -185,8 +175,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
         )
         await stack.enter_async_context(sweeper)
         await asyncio.to_thread(machinery.views.prune)
-        await stack.enter_async_context(machinery.room)
-        await stack.enter_async_context(machinery.spares)
+        await machinery.keep_ready(stack)
         board = Board()
         webhook = await stack.enter_async_context(
             telling(receiver, board, SystemClock(), lambda: log.redactor.apply)

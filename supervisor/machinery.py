@@ -5,10 +5,12 @@ Beside the composition root, which holds it open and hands it on.
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from supervisor.gateway.door import Gateway
 from supervisor.ids import TurnId
@@ -31,11 +33,13 @@ from supervisor.runtimes.local.checks import bundled_cli
 from supervisor.runtimes.local.environment import passed_on
 from supervisor.runtimes.local.leftovers import end_leftovers, marks
 from supervisor.runtimes.local.runtime import LocalRuntime, LocalTerms
-from supervisor.runtimes.waiting import WaitingRoom
+from supervisor.runtimes.waiting import Tell, WaitingRoom
 from supervisor.sessions.lane import Lanes
 from supervisor.settings import Settings
 from supervisor.storage.timestamp import SystemClock
 from supervisor.trust.levels import TrustLevel
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,30 @@ class Machinery:
         """What processes, containers and folders may be marked with that nobody is to end."""
         ready = self.room.ids | self.spares.ids
         return self.lanes.living_turns() | self.bench.living | ready
+
+    async def keep_ready(self, stack: AsyncExitStack) -> None:
+        """Let sandboxes be made ahead from now on, until the stack is left."""
+        await stack.enter_async_context(self.room)
+        await stack.enter_async_context(self.spares)
+
+
+def waiting_rooms(
+    settings: Settings, tell: Tell, then: Callable[[], object]
+) -> tuple[WaitingRoom[Waiting], WaitingRoom[Sandbox]]:
+    """Where sandboxes wait for their sessions' next messages, and for whoever's.
+
+    A spare one holds nothing that could grow old, and the first message may be far off.
+    """
+
+    def room(
+        most: int, seconds: float | None, spoilt: Callable[[T], Awaitable[str]]
+    ) -> WaitingRoom[T]:
+        return WaitingRoom(most, seconds, spoilt=spoilt, tell=tell, then=then)
+
+    return (
+        room(settings.waiting_sandboxes, settings.waiting_seconds, Waiting.spoilt),
+        room(settings.spare_sandboxes, None, Sandbox.spoilt),
+    )
 
 
 def bench_of(settings: Settings, places: Places, lanes: Lanes) -> Bench:
@@ -76,9 +104,7 @@ def bench_of(settings: Settings, places: Places, lanes: Lanes) -> Bench:
 async def engine_paths(settings: Settings, machinery: Machinery) -> EnginePaths:
     """How the engine sees our folders; tried, where it sees them otherwise than we do."""
     places, engine = machinery.places, machinery.engine
-    paths = await find_engine_paths(
-        engine, settings.engine_path_map, (places.data / "vault-view", places.turns)
-    )
+    paths = await find_engine_paths(engine, settings.engine_path_map, (places.views, places.turns))
     if paths.pairs:
         await try_engine_paths(
             engine,

@@ -31,6 +31,11 @@ class Places:
         return self.runtime / "turns"
 
     @property
+    def views(self) -> Path:
+        """Where sandboxes' views of the vault are made."""
+        return self.data / "vault-view"
+
+    @property
     def own(self) -> tuple[Path, ...]:
         """What no agent may look into."""
         return (self.data, self.runtime)

@@ -18,7 +18,8 @@ from supervisor.agents.definition import (
 )
 from supervisor.agents.frontmatter import Markdown, read_markdown, settings_of
 from supervisor.errors import ConfigurationError
-from supervisor.policy.document import Node, nearest
+from supervisor.nearest import did_you_mean
+from supervisor.policy.document import Node
 from supervisor.policy.grant_pattern import validate
 from supervisor.policy.permissions import Bounds, GrantKind
 from supervisor.trust.levels import TrustLevel
@@ -102,7 +103,7 @@ def _known(
         elif name not in beside:
             raise key.wrong(
                 f"one of {', '.join(_SETTINGS)}",
-                nearest(name, (*_SETTINGS, *_OTHER_SPELLINGS))
+                did_you_mean(name, (*_SETTINGS, *_OTHER_SPELLINGS))
                 or "keys of the note itself go beside a key `agent:` that holds the settings",
             )
     return found

@@ -1,7 +1,6 @@
 """What happens in all sessions: read page by page, or followed as it comes."""
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Annotated, Final
 
 import orjson
@@ -21,6 +20,7 @@ from supervisor.events.feed import MILESTONES, follow, is_gap
 from supervisor.events.log import Wanted
 from supervisor.events.schema import EVENT_TYPES
 from supervisor.ids import SessionId
+from supervisor.nearest import guess
 
 router = APIRouter(prefix="/events", tags=["events"])
 
@@ -108,9 +108,8 @@ def _wanted(types: Sequence[str] | None) -> Sequence[str]:
         return MILESTONES
     unknown = next((each for each in types if each not in EVENT_TYPES), None)
     if unknown is not None:
-        near = get_close_matches(unknown.lower(), EVENT_TYPES, n=1)
         raise InvalidRequest(
-            "there is no such type of event" + (f"; did you mean `{near[0]}`?" if near else ""),
+            f"there is no such type of event{guess(unknown, EVENT_TYPES)}",
             where="type",
             remedy=f"use: {', '.join(sorted(EVENT_TYPES))}",
         )

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any, Final
+
+from supervisor.nearest import guess
 
 _WORDS: Final[Mapping[str, str]] = {
     "missing": "it is missing",
@@ -27,6 +28,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "model_attributes_type": "an object is expected",
     "path_type": "a path is expected",
 }
+
 SAYS_SOMETHING: Final = r"\S"
 """The pattern of a text that isn't blank."""
 _BOUNDS: Final[Mapping[str, tuple[str, str]]] = {
@@ -45,8 +47,7 @@ _LENGTHS: Final[Mapping[str, tuple[str, str, str]]] = {
 def _one_of(expected: str, given: object) -> str:
     """Those there are, and the nearest to what was given."""
     words = re.findall(r"'([^']*)'", expected)
-    near = get_close_matches(given.lower(), words, n=1) if isinstance(given, str) else []
-    return f"use one of: {', '.join(words)}" + (f"; did you mean `{near[0]}`?" if near else "")
+    return f"use one of: {', '.join(words)}{guess(given, words) if isinstance(given, str) else ''}"
 
 
 def say(fault: Mapping[str, Any]) -> str:

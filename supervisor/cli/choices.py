@@ -1,11 +1,12 @@
 """Options that take one of a few words, refused in words of our own."""
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any, TypeVar
 
 import typer
+
+from supervisor.nearest import guess
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -30,9 +31,8 @@ def _reader(kind: type[E]) -> Callable[[str], E]:
         try:
             return kind(said.strip().lower())
         except ValueError:
-            near = get_close_matches(said.strip().lower(), words, n=1)
-            guess = f"; did you mean {near[0]!r}?" if near else ""
-            raise typer.BadParameter(f"{said!r} is none of {', '.join(words)}{guess}") from None
+            what = f"{said!r} is none of {', '.join(words)}{guess(said.strip(), words)}"
+            raise typer.BadParameter(what) from None
 
     return read
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from contextvars import ContextVar
 from typing import Any, Final, NamedTuple
 
 _OTHERWISE: Final = {
@@ -29,12 +30,12 @@ class _Run(NamedTuple):
     words: Sequence[str]
 
 
-_runs: list[_Run] = []
+_running: Final = ContextVar[_Run | None]("running", default=None)
 
 
 def note_run(command: Any, words: Sequence[str]) -> None:
     """Keep which command runs, and with which words."""
-    _runs[:] = [_Run(command, tuple(words))]  # what parses them takes them away
+    _running.set(_Run(command, tuple(words)))  # what parses them takes them away
 
 
 def as_typed(place: str, *, value: bool = False) -> str | None:
@@ -43,11 +44,13 @@ def as_typed(place: str, *, value: bool = False) -> str | None:
     `place` is where the API found a fault: `query.type.0`, `trustLevel`, `notes.env`. With `value`
     an argument is told by what was given for it.
     """
-    for run in _runs:
-        for step in reversed(_steps(place)):
-            for param in run.command.params:
-                if step in _names(param):
-                    return _told(run, param, value=value)
+    run = _running.get()
+    if run is None:
+        return None
+    for step in reversed(_steps(place)):
+        for param in run.command.params:
+            if step in _names(param):
+                return _told(run, param, value=value)
     return None
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from supervisor.errors import InvalidRequest
 from supervisor.mcp.transports import Transport
-from supervisor.policy.document import nearest
+from supervisor.nearest import did_you_mean
 from supervisor.policy.mcp_names import is_plain
 
 LONGEST_TEXT: Final = 8_192
@@ -104,7 +104,7 @@ def read_entry(name: str, plain: object) -> ServerEntry:
         )
     other = {key: value for key, value in plain.items() if key not in known}
     for key in other:
-        close = nearest(key, known)
+        close = did_you_mean(key, known)
         if close is not None:
             raise InvalidRequest("this key isn't known", where=f"{name}.{key}", remedy=close)
     if transport == "stdio":

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from supervisor.errors import ConfigurationError, InvalidRequest
+from supervisor.nearest import did_you_mean
 from supervisor.policy.call import Verdict, verdict_word
-from supervisor.policy.document import nearest
 from supervisor.policy.input_texts import DEEPEST_INPUT
 from supervisor.policy.permissions import Permissions
 from supervisor.policy.permissions_reading import read_permissions
@@ -146,7 +146,7 @@ def _case(entry: Mapping[str, Any]) -> Case:
     for key in _NEEDED:
         if key not in entry:
             unknown = [name for name in entry if name not in _KEYS]
-            near = next((name for name in unknown if nearest(name, (key,))), None)
+            near = next((name for name in unknown if did_you_mean(name, (key,))), None)
             raise InvalidRequest(
                 f"expected the key `{key}`",
                 where=f" {key}",
@@ -178,7 +178,7 @@ def _case(entry: Mapping[str, Any]) -> Case:
 def _one_of(entry: Mapping[str, Any], key: str, words: Sequence[str]) -> str:
     said = entry[key]
     if said not in words:
-        near = nearest(said, words) if isinstance(said, str) else None
+        near = did_you_mean(said, words) if isinstance(said, str) else None
         raise InvalidRequest(f"expected one of {', '.join(words)}", where=f" {key}", remedy=near)
     return str(said)
 

@@ -1,7 +1,6 @@
 """YAML text → nodes with their positions, within limits: size, aliases, nesting, doubled keys."""
 
 import dataclasses
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
@@ -9,6 +8,7 @@ from typing import TypeVar
 import yaml
 
 from supervisor.errors import ConfigurationError
+from supervisor.nearest import did_you_mean
 from supervisor.policy.yaml_words import reworded
 
 LARGEST_FILE = 262_144
@@ -69,7 +69,7 @@ class Node:
         for key, value in self.entries():
             name = key.text()
             if name not in names:
-                raise key.wrong(f"one of {', '.join(names)}", nearest(name, names))
+                raise key.wrong(f"one of {', '.join(names)}", did_you_mean(name, names))
             found[name] = value
         for name in required:
             if name not in found:
@@ -138,7 +138,7 @@ class Node:
         """One of the names, as what it stands for."""
         text, known = self.text(), tuple(names)
         if text not in known:
-            raise self.wrong(f"one of {', '.join(known)}", nearest(text, known))
+            raise self.wrong(f"one of {', '.join(known)}", did_you_mean(text, known))
         return parse(text)
 
     def _scalar(self) -> object:
@@ -154,12 +154,6 @@ class Node:
         except (yaml.YAMLError, ValueError, OverflowError, LookupError, AttributeError, TypeError):
             # A tag such as `!!bool` before what is none makes the reader fail in any of these ways.
             raise self.wrong("a text, a number, true, false or null") from None
-
-
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """A remedy that names the known word most like this one, if one is."""
-    close = difflib.get_close_matches(name.lower(), list(known), n=1)
-    return f"did you mean `{close[0]}`?" if close else None
 
 
 def parse_document(file: str, content: bytes) -> Node:

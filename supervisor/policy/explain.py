@@ -1,10 +1,10 @@
 """How a call was understood, which rule decided and why: for a person who asks about a decision."""
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Protocol
 
+from supervisor.nearest import nearest
 from supervisor.policy.bash.effect import Act, Analysis, Effect
 from supervisor.policy.bash.invocation import Part
 from supervisor.policy.bash.value import HOLE, Value
@@ -189,8 +189,8 @@ def explain(  # noqa: PLR0913  (all that a decision depended on, and what came o
 def nearest_tool(tool: str, policy: CompiledPolicy) -> str | None:
     """The known tool whose name is most like that of one that no policy file names, if one is."""
     known = {name.lower(): name for name in policy.tools}
-    close = difflib.get_close_matches(tool.lower(), list(known), n=1)
-    return known[close[0]] if close and not policy.names_tool(tool) else None
+    near = nearest(tool, known)
+    return known[near] if near and not policy.names_tool(tool) else None
 
 
 def _stranger(tool: str, policy: CompiledPolicy) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from supervisor.errors import ConfigurationError
-from supervisor.policy.document import nearest
+from supervisor.nearest import did_you_mean
 from supervisor.policy.rule_reading import Entry, R
 
 _NEEDS: Final[Mapping[str, str]] = {
@@ -55,6 +55,6 @@ def _switches_nothing(
         f"expected the id of a rule that an earlier file has in `{section}`, to switch it off:"
         f" there is no `{name}`; a new rule needs {needs}",
         where=entry.id_where,
-        remedy=nearest(name, known)
+        remedy=did_you_mean(name, known)
         or f"add {needs}; or see the ids there are with `trustfloor policy show`",
     )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from supervisor.errors import InvalidRequest
-from supervisor.policy.document import nearest
+from supervisor.nearest import did_you_mean
 from supervisor.policy.permissions import Permissions
 
 KEYS: Final = ("trust_mode", "read", "write", "bash", "confined")
@@ -23,7 +23,7 @@ def read_permissions(given: Mapping[str, Any]) -> Permissions:
             raise InvalidRequest(
                 f"there is no permission {key[:80]!r}; there are {', '.join(KEYS)}",
                 where=key[:80],
-                remedy=nearest(key, KEYS),
+                remedy=did_you_mean(key, KEYS),
             )
         if name in fields:
             raise InvalidRequest("it is said twice", where=key)

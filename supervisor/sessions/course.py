@@ -141,10 +141,7 @@ class Course:
             self._house.ended(plan.run.session_id)
 
     async def _book(self, plan: TurnPlan, heard: Heard, *, answered: bool) -> Session:
-        used = _used(heard, scripted=plan.scripted)
-        await self._stores.sessions.add_spending(
-            plan.run.session_id, used.tokens, used.cost_usd, scripted=used.scripted
-        )
+        await self._stores.sessions.add_spending(plan.run.session_id, self._used(heard))
         heard.is_booked = True
         if plan.begins_anew and heard.has_begun:
             begin = {key_of(plan.run.level): plan.run.resume_from or None}
@@ -152,6 +149,9 @@ class Course:
         if answered:
             await self._stores.sessions.increment_message_count(plan.run.session_id)
         return await self._stores.sessions.get_session(plan.run.session_id)
+
+    def _used(self, heard: Heard) -> Used:
+        return Used(heard.spending.tokens, heard.spending.cost_usd, self._house.scripted)
 
     async def _killed(self, lane: Lane, ending: Ending) -> None:
         """Enter that the turn was ended from outside, or by a limit, and why."""
@@ -179,15 +179,14 @@ class Course:
         # The terminal event first: a row that has ended without one would leave readers waiting.
         last = (*unsaid, words.event)
         ending = {"state": words.state, "error": words.error_code}
-        used = _used(heard, scripted=self._house.scripted)
+        used = self._used(heard)
         writes: list[Write] = [
             partial(self._log.append_all, lane.session_id, lane.turn_id, last),
             partial(self._house.record, "ending", lane.session_id, lane.turn_id, ending),
             partial(self._stores.turns.end, lane.turn_id, words.state, words.error_code, used),
         ]
         if not heard.is_booked:
-            add = partial(self._stores.sessions.add_spending, scripted=used.scripted)
-            writes.append(partial(add, lane.session_id, used.tokens, used.cost_usd))
+            writes.append(partial(self._stores.sessions.add_spending, lane.session_id, used))
         try:
             lane.is_ending = True
             while writes:
@@ -246,10 +245,6 @@ class Course:
 
 def _nothing() -> None:
     """Nothing is to be got ready."""
-
-
-def _used(heard: Heard, *, scripted: bool) -> Used:
-    return Used(heard.spending.tokens, heard.spending.cost_usd, scripted)
 
 
 def _launched(plan: TurnPlan) -> dict[str, Any]:

@@ -10,9 +10,7 @@ from pathlib import PurePosixPath
 from typing import Literal, TypeVar
 
 from supervisor.agents.definition import AgentDefinition
-from supervisor.events.schema import (
-    SessionResume,
-)
+from supervisor.events.schema import SessionResume
 from supervisor.gateway.access import Budget, ModelAccess
 from supervisor.ids import SessionId, TurnId
 from supervisor.policy.deny_list import DenyList

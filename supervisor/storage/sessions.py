@@ -19,6 +19,7 @@ from supervisor.storage.session import PERMISSIONS, Session, SessionCreate, Sess
 from supervisor.storage.session_row import POSITION, parse_row
 from supervisor.storage.tags import normal_tag
 from supervisor.storage.timestamp import SystemClock, from_text, to_text
+from supervisor.storage.turns import Used
 
 DAY: Final = 24 * 60 * 60
 MOST_LISTED: Final = 1_000
@@ -170,20 +171,15 @@ class SessionStore:
             )
             return (await _require(cx, session_id)).message_count
 
-    async def add_spending(
-        self, session_id: SessionId, tokens: int, cost_usd: float, *, scripted: bool = False
-    ) -> None:
-        """Add tokens (of all kinds) and US dollars to what the session has used.
-
-        `scripted`: nobody pays them.
-        """
-        if tokens < 0 or cost_usd < 0:
+    async def add_spending(self, session_id: SessionId, used: Used) -> None:
+        """Add what a turn has used to what the session has."""
+        if used.tokens < 0 or used.cost_usd < 0:
             raise ValueError("spending can't be negative")
         async with self._changed(session_id) as cx:
             await cx.execute(
                 "UPDATE sessions SET tokens_used = tokens_used + ?, cost_usd = cost_usd + ?,"
                 " scripted_usd = scripted_usd + ? WHERE id = ?",
-                (tokens, cost_usd, cost_usd if scripted else 0.0, session_id),
+                (used.tokens, used.cost_usd, used.cost_usd - used.paid_usd, session_id),
             )
 
     async def archive_session(self, session_id: SessionId) -> None:

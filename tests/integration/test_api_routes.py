@@ -12,6 +12,7 @@ from supervisor.ids import new_session_id, new_turn_id
 from supervisor.observability.health import Check, Readiness
 from supervisor.policy.call import ToolCall
 from supervisor.storage.session import SessionCreate
+from supervisor.storage.turns import Used
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.api import ApiWorld, api_world
 from tests.worlds.waiting import until
@@ -65,8 +66,8 @@ async def test_it_is_not_ready_where_every_turn_lacks_something_and_says_what(
 
 async def test_stats_sum_up_sessions_turns_and_what_they_spent(world: ApiWorld) -> None:
     one, two = await world.session(), await world.session()
-    await world.sessions.add_spending(one, 70, 0.5)
-    await world.sessions.add_spending(two, 30, 0.25)
+    await world.sessions.add_spending(one, Used(70, 0.5))
+    await world.sessions.add_spending(two, Used(30, 0.25))
     async with world.client() as client:
         said = (await client.get("/api/stats")).json()
     assert said["sessionsByTrust"] == {"sandboxed": 2}

@@ -108,7 +108,7 @@ async def test_entries_are_shown_by_filter_the_last_one_last_and_obey_no_termina
         unknown = audit(data, command, "--kind", "decisions")
         assert unknown.exit_code == 2
         assert "incident" in unknown.output
-        assert "did you mean 'decision'?" in unknown.output
+        assert "did you mean `decision`?" in unknown.output
     assert audit(data, "show", "--kind", "policy").stdout == "no entries\n"
     assert audit(data, "show", "--kind", "policy", "--json").stdout == ""
     last = audit(data, "show", "--limit", "1", "--json")

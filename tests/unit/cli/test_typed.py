@@ -16,7 +16,7 @@ from trustfloor.errors import Refused
 @pytest.fixture(autouse=True)
 def none_runs() -> Iterator[None]:
     yield
-    typed._runs.clear()
+    typed._running.set(None)
 
 
 def run(*words: str) -> None:

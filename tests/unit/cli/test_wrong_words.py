@@ -15,8 +15,8 @@ MEANT = {
     "version as a word": ("version", "Did you mean '--version'?"),
     "an option": ("chat hi --trst vault", "--trust"),
     "an option of a list that isn't named": ("sessions --jsn", "--json"),
-    "a level": ("chat hi --trust vaults", "did you mean 'vault'?"),
-    "a scope": ("tokens create x --scope chta", "did you mean 'chat'?"),
+    "a level": ("chat hi --trust vaults", "did you mean `vault`?"),
+    "a scope": ("tokens create x --scope chta", "did you mean `chat`?"),
 }
 REFUSED = {
     "several words": ("chat read my notes", "put it into quotes"),

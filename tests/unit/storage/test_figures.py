@@ -62,8 +62,9 @@ async def test_what_a_script_answers_is_counted_and_costs_nothing(tmp_path: Path
         sessions, turns = SessionStore(db, clock), TurnStore(db, clock)
         await sessions.create_session(session())
         for name, scripted in (("a", True), ("b", False)):
-            await end(turns, name, "done", Used(10, 0.25, scripted))
-            await sessions.add_spending(SESSION, 10, 0.25, scripted=scripted)
+            used = Used(10, 0.25, scripted)
+            await end(turns, name, "done", used)
+            await sessions.add_spending(SESSION, used)
         found = await figures(db, clock, 1)
         assert found.days == (Day("2026-03-01", {"done": 2}, 20, 0.25),)
         assert found.spent_by_model == {"default": Spent(1, 20, 0.25)}

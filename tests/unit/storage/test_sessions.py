@@ -10,6 +10,7 @@ from supervisor.ids import new_session_id
 from supervisor.policy.session_permissions import NOTHING_UNASKED, SessionPermissions
 from supervisor.storage.session import SessionCreate, SessionUpdate
 from supervisor.storage.session_source import SessionSource
+from supervisor.storage.turns import Used
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.storage import OTHER, SESSION, TURN, Stores, session, stores
 
@@ -179,13 +180,13 @@ async def test_counts_are_added_and_never_lost(tmp_path: Path) -> None:
         await at.sessions.create_session(session())
         await asyncio.gather(
             *(at.sessions.increment_message_count(SESSION) for _ in range(20)),
-            *(at.sessions.add_spending(SESSION, 10, 0.25) for _ in range(20)),
+            *(at.sessions.add_spending(SESSION, Used(10, 0.25)) for _ in range(20)),
         )
         found = await at.sessions.get_session(SESSION)
         with pytest.raises(ValueError, match="negative"):
-            await at.sessions.add_spending(SESSION, -1, 0)
+            await at.sessions.add_spending(SESSION, Used(-1, 0))
         with pytest.raises(SessionNotFound):
-            await at.sessions.add_spending(OTHER, 1, 0)
+            await at.sessions.add_spending(OTHER, Used(1, 0))
     assert (found.message_count, found.tokens_used, found.cost_usd) == (20, 200, 5.0)
 
 
