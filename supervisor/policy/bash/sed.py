@@ -82,7 +82,7 @@ def _file(use: Use, act: Act, name: str) -> None:
 def _up_to(mark: str) -> re.Pattern[str]:
     """A piece of a command with the mark behind it; a backslash takes what follows along."""
     mark = re.escape(mark)
-    return re.compile(rf"((?:(?!{mark})[^\\]|\\.)*+){mark}", re.DOTALL)
+    return re.compile(rf"([^\\{mark}]*(?:\\.[^\\{mark}]*)*){mark}", re.DOTALL)
 
 
 def _substitute(use: Use, code: str, at: int) -> int:

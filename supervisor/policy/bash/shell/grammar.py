@@ -38,7 +38,7 @@ _AND_OR: Final = re.compile(r"&(?:\\\n)*&|\|(?:\\\n)*\|")
 _PIPE: Final = re.compile(r"\|(?:\\\n)*&|\|(?!(?:\\\n)*\|)")
 _SEPARATOR: Final = re.compile(r";(?![;&])|&(?!(?:\\\n)*&)")
 _PLAIN_COMMAND: Final = re.compile(
-    rf"[ \t]*+({PLAIN_WORD}(?:[ \t]++{PLAIN_WORD})*+)[ \t]*+"
+    rf"[ \t]*({PLAIN_WORD}(?:[ \t]+{PLAIN_WORD})*)[ \t]*"
     r"(?=([\n|;)#]|&(?!>)|$)?)"
 )
 """Words in which nothing means anything to the shell, with the blanks around them, and what stands

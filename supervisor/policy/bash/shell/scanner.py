@@ -17,15 +17,18 @@ from supervisor.policy.bash.shell.syntax import (
 )
 
 _META: Final = frozenset(" \t\n|&;()<>")
-_LETTERS: Final = r"(?:[^ \t\n|&;()<>'\"$`\\*?\[~{\0]++|\{\})++"
+_LETTER: Final = r"[^ \t\n|&;()<>'\"$`\\*?\[~{\0]"
+# Nothing possessive in these patterns, nor atomic: Python 3.11 misreads that before 3.11.5
+# (gh-106052). Each letter fits in one way only, so going back finds nothing and costs little.
+_LETTERS: Final = rf"(?:{_LETTER}|\{{\}}){_LETTER}*(?:\{{\}}{_LETTER}*)*"
 _PLAIN: Final = re.compile(_LETTERS)
 PLAIN_WORD: Final = rf"(?!#){_LETTERS}(?=[ \t\n|;)]|&(?!>)|$)"
 """A word in which nothing means anything to the shell."""
 
-PLAIN_WORDS: Final = re.compile(rf"(?:[ \t]++{PLAIN_WORD})+")
+PLAIN_WORDS: Final = re.compile(rf"(?:[ \t]+{PLAIN_WORD})+")
 """Several of them, each behind blanks."""
 
-_ONE_QUOTE: Final = re.compile(r"""(?:'([^']*+)'|"([^"$`\\]*+)")(?=[ \t\n|;)&]|$)""")
+_ONE_QUOTE: Final = re.compile(r"""(?:'([^']*)'|"([^"$`\\]*)")(?=[ \t\n|;)&]|$)""")
 """A word that is one quote, with nothing to expand in it."""
 
 _RUN: Final = re.compile(r"[^ \t\n|&;()<>'\"$`\\*?+@!\[]+")
