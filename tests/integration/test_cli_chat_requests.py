@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from supervisor.cli.asking import DENIES_ALL, NOBODY_HERE
-from supervisor.events.schema import (
-    PermissionResolvedEvent,
-)
+from supervisor.events.schema import PermissionResolvedEvent
 from tests.worlds.api import ApiWorld, api_world
 from tests.worlds.chatting import ask, chat, denied, put_questions, the_turn
 from tests.worlds.played_turns import done, failed

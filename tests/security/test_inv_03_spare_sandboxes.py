@@ -16,13 +16,13 @@ import pytest
 
 from supervisor.runtimes.container.spec import LABEL_INSTANCE, LABEL_SESSION, LABEL_TURN
 from supervisor.trust.levels import TrustLevel
+from tests.worlds.decoys import NAMED
 from tests.worlds.engine_image import docker
 from tests.worlds.house import House, a_house, bash, calls, is_a, noted_requests, prompt, step
 from tests.worlds.mcp_servers import plain
 from tests.worlds.process_house import a_process_house
 from tests.worlds.ready_sandboxes import (
     HELLO,
-    NAMED,
     WEAKENED,
     a_house_behind_the_filter,
     it_went,

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from supervisor.trust.levels import TrustLevel
+from tests.worlds.decoys import NAMED
 from tests.worlds.engine_image import docker
 from tests.worlds.house import House, a_house, bash, is_a, noted_requests, prompt, step
 from tests.worlds.policy_world import SHIPPED
 from tests.worlds.process_house import a_process_house
 from tests.worlds.ready_sandboxes import (
     HELLO,
-    NAMED,
     WEAKENED,
     somebodys_program,
     the_waiting_one,

@@ -5,10 +5,7 @@ nothing but what the kernel shows decides. Beside the attacks: the same with nob
 broad searches, which read decoys too and trip over none.
 """
 
-import asyncio
-import contextlib
 import json
-import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -21,13 +18,10 @@ from supervisor.observability.audit import verify
 from supervisor.policy.permissions import GrantScope
 from supervisor.runtimes.honeytokens import Honeytokens, Scanner
 from supervisor.trust.levels import TrustLevel
+from tests.worlds.decoys import NAMED, TOKEN, appears_nowhere, noted_decoys, tokens_of
 from tests.worlds.house import House, Told, a_house, bash, calls, is_a, noted_requests, prompt, step
 
 pytestmark = pytest.mark.engine
-
-NAMED = "n=$(ls -A /vault | awk '/nv/'); "
-"""Finds the denied file's name as it runs: no reading of the command can tell it."""
-TOKEN = re.compile(rb"[a-z0-9]{44}")
 
 SPELLINGS = {
     "printed": NAMED + 'cat "/vault/$n"',
@@ -255,37 +249,3 @@ async def test_a_message_of_the_persons_that_quotes_an_old_decoy_is_answered(
             prompt(step("ok"), words=f"what is {old.decode()}?"), session_id=turn.session_id
         )
         assert again.end["type"] == "done"
-
-
-def noted_decoys(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
-    """The decoys that are made from now on, by path; nothing is changed."""
-    made: dict[str, bytes] = {}
-    decoy = Honeytokens.decoy
-
-    def noting(self: Honeytokens, path: str) -> bytes:
-        made[path] = decoy(self, path)
-        return made[path]
-
-    monkeypatch.setattr(Honeytokens, "decoy", noting)
-    return made
-
-
-def tokens_of(decoys: dict[str, bytes]) -> set[bytes]:
-    return {token for content in decoys.values() for token in TOKEN.findall(content)}
-
-
-async def appears_nowhere(house: House, decoys: dict[str, bytes], elsewhere: str) -> None:
-    """No token is in what is stored, streamed, kept as a transcript, logged or sent."""
-    data = house.parts.settings.data_dir
-    kept = [path for path in data.iterdir() if path.is_file()]
-    kept += [path for path in (house.vault / ".claude").rglob("*") if path.is_file()]
-    kept += [path for path in (house.vault / "Chat").rglob("*") if path.is_file()]
-    contents = {}
-    for path in kept:
-        with contextlib.suppress(FileNotFoundError):  # the audit log's head is replaced meanwhile
-            contents[str(path)] = await asyncio.to_thread(path.read_bytes)
-    assert any("events" in path for path in contents)
-    tokens = tokens_of(decoys)
-    assert tokens
-    for name, content in {**contents, "elsewhere": elsewhere.encode()}.items():
-        assert not any(token in content for token in tokens), name

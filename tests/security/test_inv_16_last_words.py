@@ -11,7 +11,7 @@ import pytest
 
 from supervisor.ids import SessionId
 from supervisor.trust.levels import TrustLevel
-from tests.security.test_inv_16_honeytokens import appears_nowhere, noted_decoys
+from tests.worlds.decoys import appears_nowhere, noted_decoys
 from tests.worlds.house import House, a_house, bash, is_a, prompt, step
 from tests.worlds.ready_sandboxes import HELLO, the_waiting_one
 from tests.worlds.waiting import A_WHILE, patient_rooms, until

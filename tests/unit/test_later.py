@@ -11,11 +11,11 @@ from tests.worlds.waiting import A_WHILE
 class Work:
     """Can't be done until it has been tried so many times."""
 
-    def __init__(self, tries: int) -> None:
+    def __init__(self, tries: int, *, soonest: float = 1.0) -> None:
         self.tries = tries
         self.tried = 0
         self.done = asyncio.Event()
-        self.later = Later(self.work, soonest=1.0, latest=5.0)
+        self.later = Later(self.work, soonest=soonest, latest=5.0)
 
     async def work(self) -> None:
         self.tried += 1
@@ -39,10 +39,12 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 async def test_nothing_is_tried_that_nobody_wants() -> None:
-    work = Work(tries=1)
+    work = Work(tries=1, soonest=0.0)
     async with asyncio.timeout(A_WHILE), work.later:
         await asyncio.sleep(0.05)
         assert (work.tried, work.later.is_wanted) == (0, False)
+        work.later.want()  # control: what is wanted is tried at once
+        await work.done.wait()
 
 
 async def test_pauses_grow_up_to_a_bound_and_begin_anew_once_it_was_done(

@@ -66,14 +66,14 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "engine",
-    [OneContainer(), OneContainer([EngineRefused("busy")] * 2), OneContainer(unreachable=2)],
+    ("refusals", "unreachable"),
+    [(0, 0), (2, 0), (0, 2)],
     ids=["that removes it", "that refuses twice", "that is away twice"],
 )
 async def test_what_no_turn_uses_is_removed_soon_by_an_engine(
-    engine: OneContainer, tmp_path: Path
+    refusals: int, unreachable: int, tmp_path: Path
 ) -> None:
-    engine.may_answer = asyncio.Event()
+    engine = OneContainer([EngineRefused("busy")] * refusals, unreachable)
     engine.may_answer.set()
     async with a_sweeper(engine, tmp_path, set()) as sweeper:
         assert engine.looks == 0

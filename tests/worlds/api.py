@@ -32,9 +32,7 @@ from supervisor.approvals.pending import Approvals, TurnContext
 from supervisor.approvals.questions import Questions
 from supervisor.captures.store import Captures
 from supervisor.events.log import EventLog
-from supervisor.events.schema import (
-    Event,
-)
+from supervisor.events.schema import Event
 from supervisor.gate.policy_files import PolicySource
 from supervisor.ids import SessionId, new_session_id
 from supervisor.imports.importer import Imports

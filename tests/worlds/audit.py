@@ -20,10 +20,10 @@ def entries_in(
     data: Path, kind: str, session: str | None = None, turn: str | None = None
 ) -> list[dict[str, Any]]:
     """The bodies of a log's entries of a kind (of that session, that turn), the oldest first."""
-    lines = (data / NAME).read_text().splitlines()
+    whole, _, _ = (data / NAME).read_text().rpartition("\n")  # behind it: what is being written
     return [
         entry["body"]
-        for entry in map(json.loads, lines)
+        for entry in map(json.loads, whole.splitlines())
         if entry["kind"] == kind
         and session in (None, entry["session_id"])
         and turn in (None, entry["turn_id"])

@@ -6,9 +6,7 @@ from typing import Any
 
 from supervisor.approvals.pending import Approvals
 from supervisor.approvals.questions import Questions
-from supervisor.events.schema import (
-    PermissionRequestEvent,
-)
+from supervisor.events.schema import PermissionRequestEvent
 from supervisor.gate.decided import Decided
 from supervisor.gate.gate import Gate
 from supervisor.gate.policy_files import PolicySource

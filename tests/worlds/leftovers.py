@@ -68,5 +68,5 @@ def is_alive(pid: int) -> bool:
     """Whether there is such a process that hasn't ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # it may end while it is looked at
         return False

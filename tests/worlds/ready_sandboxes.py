@@ -17,8 +17,6 @@ from tests.worlds.house import House, Turn, a_house, prompt, step
 from tests.worlds.waiting import A_WHILE, until
 
 HELLO = prompt(step("Hello."))
-NAMED = "n=$(ls -A /vault | awk '/nv/'); "
-"""Finds the denied file's name as it runs: no reading of the command can tell it."""
 
 WEAKENED = {
     "its limits were raised": ("update", "--pids-limit", "2000"),

@@ -5,9 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from supervisor.gateway.admission import (
-    Admitted,
-)
+from supervisor.gateway.admission import Admitted
 from supervisor.gateway.refusal import Refused
 from tests.worlds.model_requests import JSON_VALUES, OPEN, ask, body, user
 

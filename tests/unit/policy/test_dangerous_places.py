@@ -26,9 +26,9 @@ PLACES = (
 @pytest.mark.parametrize("kind", [Kind.FILE, Kind.BLOCK_DEVICE])
 def test_a_place_that_a_rule_hits_may_be_hit(rule: DangerRule, kind: Kind) -> None:
     rules = PlaceRules([rule])
-    for place in PLACES:
-        if rule.hits_place(place, VAULT, HOME, kind):
-            assert rules.may_hit([place], kind)
+    hit = [place for place in PLACES if rule.hits_place(place, VAULT, HOME, kind)]
+    assert bool(hit) == (not rule.kinds or kind in rule.kinds)
+    assert [place for place in hit if not rules.may_hit([place], kind)] == []
 
 
 def test_files_of_a_project_are_told_from_devices_by_how_they_begin() -> None:

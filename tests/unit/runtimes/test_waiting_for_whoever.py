@@ -7,7 +7,7 @@ import pytest
 from supervisor.errors import EngineRefused
 from supervisor.runtimes.waiting import WaitingRoom
 from tests.worlds.kept_ready import ADA, BOB, EVE, TURN, Made, a_maker, gone
-from tests.worlds.waiting import A_WHILE
+from tests.worlds.waiting import A_WHILE, until
 
 
 @pytest.fixture
@@ -17,9 +17,7 @@ def made() -> Made:
 
 async def all_ready(room: WaitingRoom[str], number: int) -> None:
     """Wait until so many are ready."""
-    async with asyncio.timeout(A_WHILE):
-        while len(room.waiting) < number:
-            await asyncio.sleep(0.001)
+    await until(lambda: len(room.waiting) >= number)
 
 
 async def test_as_many_are_made_as_may_be_kept_and_each_is_taken_once(made: Made) -> None:

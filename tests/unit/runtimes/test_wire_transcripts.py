@@ -5,9 +5,7 @@ import json
 import pytest
 
 from supervisor.runtimes import wire
-from supervisor.runtimes.admitted import (
-    Mirror,
-)
+from supervisor.runtimes.admitted import Mirror
 from tests.worlds.transcript import entry
 from tests.worlds.wire import ENTRY, OTHER, PROJECTS, SESSION, a_wire, codes, fed, line, mirror
 
