@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from supervisor.errors import RuntimeMissing
-from supervisor.runtimes.container import engine as engines
+from supervisor.runtimes.container import engine_line
 from supervisor.runtimes.container.image import RUNNER_IMAGE
 from supervisor.runtimes.local.leftovers import count_marked
 from supervisor.storage.identity import instance_of
@@ -135,8 +135,8 @@ async def test_without_an_engine_the_turn_is_refused_and_once_it_is_back_it_runs
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if obstacle == mute:  # the start looks at the engine as well, and would wait as long
-        monkeypatch.setattr(engines, "_ANSWER_SECONDS", 2.0)
-        monkeypatch.setattr(engines, "CALL_SECONDS", 3.0)
+        monkeypatch.setattr(engine_line, "ANSWER_SECONDS", 2.0)
+        monkeypatch.setattr(engine_line, "CALL_SECONDS", 3.0)
     with socket_folder() as path, obstacle(path):
         async with a_house_behind(path) as house:
             turn = await refused(house, tmp_path / "marker", "engine_unreachable")

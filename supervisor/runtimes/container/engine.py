@@ -1,36 +1,27 @@
-"""The container engine as a few asynchronous verbs; only this room knows Docker's library.
+"""The container engine as a few asynchronous verbs.
 
 Every call ends within `CALL_SECONDS` (`remove` within twice that), also when the socket accepts and
-never answers. There is no connection to lose: each call finds its own, so after the engine comes
-back the next one works.
+never answers.
 """
 
 import asyncio
 import os
 import socket
-import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Final, NewType, Self, TypeVar
 
-import docker
-import docker.errors
 import requests.exceptions
 
-from supervisor.errors import (
-    EngineRefused,
-    EngineUnreachable,
-)
+from supervisor.errors import EngineRefused
 from supervisor.ids import InstanceId
-from supervisor.runtimes.container.engine_failures import (
-    Absent,
-    Conflict,
-    is_timeout,
-    translate,
-    unreachable,
+from supervisor.runtimes.container.engine_failures import Absent, Conflict, is_timeout
+from supervisor.runtimes.container.engine_line import (
+    ANSWER_SECONDS,
+    CALL_SECONDS,
+    Client,
+    EngineLine,
 )
 from supervisor.runtimes.container.image import RUNNER_IMAGE, image_missing, require_ours
 from supervisor.runtimes.container.spec import LABEL_INSTANCE, ContainerSpec
@@ -39,11 +30,6 @@ from supervisor.variables import engine_socket
 ContainerId = NewType("ContainerId", str)
 """The engine's own id of a container; a name is never used to find one."""
 
-CALL_SECONDS: Final = 8.0
-
-_ANSWER_SECONDS: Final = 7.0  # less than a call: its thread ends before its caller gives up
-_THREADS: Final = 32
-_PING: Final = b"GET /_ping HTTP/1.1\r\nHost: engine\r\nConnection: close\r\n\r\n"
 _REMOVAL_SECONDS: Final = 0.05
 
 T = TypeVar("T")
@@ -83,12 +69,7 @@ class Engine:
     """One engine on a Unix socket. Close it with `close`, or use it as a context manager."""
 
     def __init__(self, path: str | None = None) -> None:
-        self.path = path or str(engine_socket())
-        self._client: docker.APIClient | None = None
-        self._connecting = threading.Lock()
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="engine")
-        self.is_silent = False
-        """Whether it was found not to answer, and hasn't answered since."""
+        self._line = EngineLine(path or str(engine_socket()))
 
     async def __aenter__(self) -> Self:
         return self
@@ -98,28 +79,26 @@ class Engine:
 
     def close(self) -> None:
         """Let go of the connections; a call that still waits ends by itself within its bound."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        self._forget()
+        self._line.close()
+
+    @property
+    def path(self) -> str:
+        """Its socket."""
+        return self._line.path
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it was found not to answer, and hasn't answered since."""
+        return self._line.is_silent
 
     async def answers(self, seconds: float) -> bool:
-        """Whether it answers the least of questions within that time. Never raises.
-
-        Asked without the library and its threads, which may all be waiting for it already.
-        """
-        try:
-            async with asyncio.timeout(seconds):
-                reader, writer = await asyncio.open_unix_connection(self.path)
-                with closing(writer):
-                    writer.write(_PING)
-                    self.is_silent = not (await reader.read(16)).startswith(b"HTTP/1.")
-        except (OSError, TimeoutError):
-            self.is_silent = True
-        return not self.is_silent
+        """Whether it answers the least of questions within that time. Never raises."""
+        return await self._line.answers(seconds)
 
     async def info(self) -> EngineInfo:
         """What the engine is; also the way to ask whether it answers at all."""
 
-        def ask(client: docker.APIClient) -> EngineInfo:
+        def ask(client: Client) -> EngineInfo:
             info = client.info()
             return EngineInfo(
                 version=str(info.get("ServerVersion", "")),
@@ -131,12 +110,12 @@ class Engine:
                 root=str(info.get("DockerRootDir") or ""),
             )
 
-        return await self._call(ask)
+        return await self._line.ask(ask)
 
     async def image_id(self, tag: str = RUNNER_IMAGE) -> str:
         """The id that a tag means now. Raises ImageMissing, also for an image that isn't ours."""
         try:
-            image = await self._call(lambda client: client.inspect_image(tag))
+            image = await self._line.ask(lambda client: client.inspect_image(tag))
         except Absent:
             raise image_missing(tag, f"there is no image {tag}") from None
         require_ours(tag, image)
@@ -145,7 +124,7 @@ class Engine:
     async def create(self, spec: ContainerSpec) -> ContainerId:
         """Make the container, not yet started. Raises ImageMissing, EngineRefused."""
         try:
-            made = await self._call(
+            made = await self._line.ask(
                 lambda client: client.create_container_from_config(spec.as_api(), spec.name)
             )
         except Absent:
@@ -155,7 +134,7 @@ class Engine:
     async def inspect(self, container: ContainerId) -> dict[str, Any] | None:
         """Everything the engine reports of it; None: there is no such container."""
         try:
-            found = await self._call(lambda client: client.inspect_container(container))
+            found = await self._line.ask(lambda client: client.inspect_container(container))
         except Absent:
             return None
         return dict(found)
@@ -167,7 +146,7 @@ class Engine:
         container that has ended.
         """
 
-        def ask(client: docker.APIClient) -> socket.socket:
+        def ask(client: Client) -> socket.socket:
             wanted = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
             stream = client.attach_socket(container, params=wanted)
             ours = socket.socket(fileno=os.dup(stream.fileno()))
@@ -194,9 +173,9 @@ class Engine:
         `seconds` is bounded by `CALL_SECONDS`.
         """
 
-        def ask(client: docker.APIClient) -> int | None:
+        def ask(client: Client) -> int | None:
             try:
-                answer = client.wait(container, timeout=min(seconds, _ANSWER_SECONDS))
+                answer = client.wait(container, timeout=min(seconds, ANSWER_SECONDS))
             except (requests.exceptions.Timeout, requests.exceptions.ConnectionError) as error:
                 if is_timeout(error):
                     return None
@@ -204,14 +183,14 @@ class Engine:
             return int(answer["StatusCode"])
 
         try:
-            return await self._call(ask)
+            return await self._line.ask(ask)
         except Absent:
             return None
 
     async def kill(self, container: ContainerId) -> None:
         """End it now; harmless if it has ended or is gone."""
         try:
-            await self._call(lambda client: client.kill(container, "SIGKILL"))
+            await self._line.ask(lambda client: client.kill(container, "SIGKILL"))
         except (Absent, Conflict):
             return
 
@@ -219,7 +198,7 @@ class Engine:
         """Whether somebody asked the engine to signal it; the kernel's own kills don't count."""
         until = f"{time.time():.9f}"  # without an end the engine would go on listening
         wanted = {"container": [container], "event": ["kill"]}
-        return await self._call(
+        return await self._line.ask(
             lambda client: any(
                 True for _ in client.events(since="0", until=until, filters=wanted, decode=True)
             )
@@ -235,7 +214,7 @@ class Engine:
         until = time.monotonic() + CALL_SECONDS
         while True:
             try:
-                await self._call(
+                await self._line.ask(
                     lambda client: client.remove_container(container, v=True, force=True)
                 )
             except Absent:
@@ -253,7 +232,7 @@ class Engine:
     async def list_ours(self, instance: InstanceId) -> tuple[Listed, ...]:
         """The containers that carry this instance's label, in any state."""
         wanted = {"label": [f"{LABEL_INSTANCE}={instance}"]}
-        found = await self._call(lambda client: client.containers(all=True, filters=wanted))
+        found = await self._line.ask(lambda client: client.containers(all=True, filters=wanted))
         listed = [
             Listed(
                 id=ContainerId(each["Id"]),
@@ -270,62 +249,10 @@ class Engine:
         """The engine goes on listing one whose end it noted after it had removed it."""
         return listed.state == "running" or await self.inspect(listed.id) is not None
 
-    async def _existing(self, container: ContainerId, ask: "Callable[[docker.APIClient], T]") -> T:
+    async def _existing(self, container: ContainerId, ask: Callable[[Client], T]) -> T:
         try:
-            return await self._call(ask)
+            return await self._line.ask(ask)
         except Absent:
             raise EngineRefused(
                 "the container is gone", where=container[:12], remedy="send the message again"
             ) from None
-
-    async def _call(self, ask: "Callable[[docker.APIClient], T]") -> T:
-        loop = asyncio.get_running_loop()
-        try:
-            async with asyncio.timeout(CALL_SECONDS):
-                answer = await loop.run_in_executor(self._threads, self._ask, ask)
-            self.is_silent = False
-            return answer
-        except TimeoutError:
-            self.is_silent = True
-            raise unreachable(
-                self.path, "accepts and doesn't answer", "restart the engine"
-            ) from None
-
-    def _ask(self, ask: "Callable[[docker.APIClient], T]") -> T:
-        try:
-            self._knock()
-            return ask(self._connected())
-        except (
-            OSError,
-            docker.errors.DockerException,
-            requests.exceptions.RequestException,
-        ) as error:
-            failure = translate(error, self.path)
-            if isinstance(failure, EngineUnreachable):
-                self.is_silent = True
-                self._forget()
-            raise failure from error
-
-    def _knock(self) -> None:
-        """See that somebody opens; 50 microseconds. The library loses a socket when nobody does."""
-        with socket.socket(socket.AF_UNIX) as door:
-            door.settimeout(_ANSWER_SECONDS)
-            door.connect(self.path)
-
-    def _connected(self) -> docker.APIClient:
-        with self._connecting:
-            if self._client is None:
-                client = docker.APIClient(
-                    f"unix://{self.path}",
-                    version="auto",
-                    timeout=_ANSWER_SECONDS,
-                    max_pool_size=_THREADS,
-                )
-                client.trust_env = False  # a proxy for web traffic is none of the engine's
-                self._client = client
-            return self._client
-
-    def _forget(self) -> None:
-        client, self._client = self._client, None
-        if client is not None:
-            client.close()

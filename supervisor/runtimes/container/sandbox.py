@@ -6,11 +6,11 @@ its undoing on one stack, so whatever step fails, nothing is left.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Collection
+from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Final, TypeVar, cast
+from typing import Final
 
 from supervisor.clock import Clock
 from supervisor.errors import (
@@ -27,6 +27,7 @@ from supervisor.runtimes.container import receipt as receipts
 from supervisor.runtimes.container.channel import ContainerChannel
 from supervisor.runtimes.container.engine import ContainerId, Engine
 from supervisor.runtimes.container.engine_paths import EnginePaths
+from supervisor.runtimes.container.side_by_side import together
 from supervisor.runtimes.container.spec import ContainerSpec, Limits, container_spec
 from supervisor.runtimes.container.turn_view import TurnView
 from supervisor.runtimes.container.vault_view import VaultViews, ViewReport
@@ -43,8 +44,6 @@ _RECEIPT_SECONDS: Final = 10.0
 _REMOVAL_SECONDS: Final = 8.5
 _SILENT_SECONDS: Final = 0.5
 """The same where the engine was just found not to answer."""
-A = TypeVar("A")
-B = TypeVar("B")
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,18 +276,6 @@ class SandboxMaker:
 def _require_silence(channel: ContainerChannel) -> None:
     if not channel.is_silent:
         raise AgentProcessFailed("what nobody has spoken to has spoken, or is gone")
-
-
-async def together(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
-    """Both outcomes, waited for side by side; raises the first's error before the second's.
-
-    Neither is left alone: both have ended when this returns or raises.
-    """
-    outcomes = await asyncio.gather(first, second, return_exceptions=True)
-    for outcome in outcomes:
-        if isinstance(outcome, BaseException):
-            raise outcome
-    return cast("tuple[A, B]", tuple(outcomes))
 
 
 def _refusal(receipt: Receipt, weak: tuple[str, ...]) -> IsolationRefused:
