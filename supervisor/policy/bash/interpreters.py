@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from supervisor.policy.bash import network
 from supervisor.policy.bash.apply import apply, natural
 from supervisor.policy.bash.carried import likely
 from supervisor.policy.bash.code import run_code
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.invocation import Stdin
+from supervisor.policy.bash.listening import open_to_all
 from supervisor.policy.bash.options import cut
 from supervisor.policy.bash.other_shells import as_bash
 from supervisor.policy.bash.places import join
@@ -160,7 +160,7 @@ def _module(use: Use) -> None:
     """`python -m MODULE`: those that send, run or show what their words name."""
     calls = use.look.table.languages["python-modules"].calls
     for word in use.parsed.operands:
-        network.open_to_all(use, word.texts[0].text)
+        open_to_all(use, word.texts[0].text)
     for value in option_values(use, "module"):
         roles = calls.get(value.only or "", ())
         if value.only is None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from supervisor.policy.bash import files, git_words, listed, network, transfers
+from supervisor.policy.bash import files, git_words, listed, listening, network, transfers
 from supervisor.policy.bash.code import run_code
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.files import is_stream
@@ -68,7 +68,7 @@ def joined(words: Iterable[Value]) -> Value:
 def _doubt(use: Use, value: Value) -> None:
     for each in value.texts:
         text = each.text.removeprefix("@")
-        network.open_to_all(use, text)
+        listening.open_to_all(use, text)
         if looks_like_path(text.partition("::")[0]):
             target = Value((each,)) if text == each.text else known(text)
             use.emit(Act.READ, IN_DOUBT, target)
@@ -268,7 +268,7 @@ def _pid(use: Use, value: Value) -> None:
 HANDLERS: Final[Mapping[str, Handler]] = {
     "addresses": listed.addresses,
     "assign": _assign,
-    "bind": network.bind,
+    "bind": listening.bind,
     "cd": _cd,
     "cookies": network.cookies,
     "data": network.data,

@@ -99,12 +99,16 @@ def _sorted(rest: list[str], folder: str) -> tuple[list[str], str, str]:
 def download(use: Use, value: Value) -> None:
     """`HOST[:FILE]`, and perhaps behind it the place here that the file is put to."""
     use.send(value, "fetches from another machine")
+    place = use.parsed.operands[1] if use.parsed.operands[1:] else known(".")
     for each in value.texts:
-        there = each.text.partition("://")[2].partition("/")[2] if "://" in each.text else (
-            each.text.partition(":")[2] if network.is_remote(Value((each,))) else ""
-        )  # fmt: skip
-        name = there.rstrip("/").rpartition("/")[2]
+        name = _path_of(each).rstrip("/").rpartition("/")[2]
         if name:
-            words = use.parsed.operands
-            place = words[1] if words[1:] else known(".")
             files.arrive(use, "dest", place, (known(name),))
+
+
+def _path_of(text: Text) -> str:
+    """The path there in `HOST:PATH` or an address; empty where none is named."""
+    _, scheme, rest = text.text.partition("://")
+    if scheme:
+        return rest.partition("/")[2]
+    return text.text.partition(":")[2] if network.is_remote(Value((text,))) else ""
