@@ -9,6 +9,7 @@ from starlette.types import Message, Receive, Scope
 
 from supervisor.api.headers import values
 from supervisor.api.problems import Problem
+from supervisor.captures.names import LARGEST as LARGEST_CAPTURE
 from supervisor.imports.fields import LARGEST as LARGEST_IMPORT
 
 MAX_BODY: Final = 4 * 1024 * 1024
@@ -21,16 +22,15 @@ _LEAST_BYTES_A_SECOND: Final = 64 * 1024
 _LEAST_BODY_SECONDS: Final = 20.0
 """How slowly a body may come; it is held in memory until it is there."""
 
-MAX_UPLOAD: Final = 26 * 1024 * 1024
-"""The largest body of an upload, in bytes: a document of 25 MiB with what stands round it."""
-
-MAX_IMPORT: Final = LARGEST_IMPORT
-"""The largest body of an import, in bytes: an export of years of conversations is one archive."""
+_AROUND: Final = 1024 * 1024
+"""What may stand round a document in its upload, in bytes."""
 
 MAX_CHAT: Final = 16 * 1024 * 1024
 """The largest body of a message, in bytes: 4 MiB of text, and 8 MiB of attachments in base64."""
 
-UPLOADS: Final = MappingProxyType({"/api/captures": MAX_UPLOAD, "/api/import": MAX_IMPORT})
+UPLOADS: Final = MappingProxyType(
+    {"/api/captures": LARGEST_CAPTURE + _AROUND, "/api/import": LARGEST_IMPORT}
+)
 """Where bodies may be larger, up to so many bytes, and forms with files."""
 
 _LARGER: Final = MappingProxyType({**UPLOADS, "/api/chat": MAX_CHAT, "/api/chat/stream": MAX_CHAT})

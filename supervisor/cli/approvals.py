@@ -16,7 +16,7 @@ from supervisor.cli.json_out import write_json
 from supervisor.cli.keyboard import Keyboard
 from supervisor.cli.lazy import Whole
 from supervisor.cli.render import Screen
-from supervisor.cli.session_ids import whole_id_if_any, whole_request_id
+from supervisor.cli.short_ids import whole_id_if_any, whole_request_id
 from supervisor.cli.waiting import Vigil, filtered, headline, tell_questions
 from supervisor.errors import TrustfloorError
 

@@ -19,7 +19,7 @@ from supervisor.cli.ctrl_c import CtrlC
 from supervisor.cli.files import content_of
 from supervisor.cli.keyboard import Keyboard
 from supervisor.cli.render import Screen
-from supervisor.cli.session_ids import whole_id
+from supervisor.cli.short_ids import whole_id
 from supervisor.cli.turn_watch import TurnWatch
 from supervisor.errors import TrustfloorError
 from supervisor.sessions.attachments import LARGEST

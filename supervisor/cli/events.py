@@ -13,7 +13,7 @@ from supervisor.cli.client import Client
 from supervisor.cli.event_lines import event_line
 from supervisor.cli.lines import read_on
 from supervisor.cli.render import Screen
-from supervisor.cli.session_ids import whole_id_if_any
+from supervisor.cli.short_ids import whole_id_if_any
 from trustfloor.aio.lasting import AsyncFeed
 from trustfloor.wire import at
 

@@ -13,7 +13,7 @@ from supervisor.cli.json_out import write_json
 from supervisor.cli.lazy import Listing
 from supervisor.cli.moments import told_moment
 from supervisor.cli.render import Screen
-from supervisor.cli.session_ids import whole_grant_id, whole_id_if_any
+from supervisor.cli.short_ids import whole_grant_id, whole_id_if_any
 from supervisor.errors import NotFound, TrustfloorError
 
 grants = typer.Typer(

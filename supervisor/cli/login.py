@@ -12,7 +12,7 @@ from supervisor.cli.client import Client, find_url
 from supervisor.cli.json_out import write_json
 from supervisor.cli.moments import told_moment
 from supervisor.cli.render import Screen
-from supervisor.cli.session_ids import whole_login_id
+from supervisor.cli.short_ids import whole_login_id
 from trustfloor.private_socket import socket_of
 
 

@@ -108,7 +108,7 @@ def _of_session(session: str, tool: str, input: str, *, as_json: bool) -> None:
 
     from supervisor.cli.answered import answered  # noqa: PLC0415
     from supervisor.cli.client import Client  # noqa: PLC0415
-    from supervisor.cli.session_ids import whole_id  # noqa: PLC0415
+    from supervisor.cli.short_ids import whole_id  # noqa: PLC0415
 
     def snake(value: Any) -> Any:
         if isinstance(value, dict):

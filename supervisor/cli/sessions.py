@@ -16,7 +16,7 @@ from supervisor.cli.lazy import Listing
 from supervisor.cli.moments import told_moment
 from supervisor.cli.neutral import one_line
 from supervisor.cli.render import Screen
-from supervisor.cli.session_ids import whole_id
+from supervisor.cli.short_ids import whole_id
 from supervisor.storage.session_source import SessionSource
 from supervisor.trust.levels import TrustLevel
 

@@ -15,7 +15,7 @@ from supervisor.cli.json_out import write_json
 from supervisor.cli.lazy import Listing
 from supervisor.cli.moments import told_moment
 from supervisor.cli.render import Screen
-from supervisor.cli.session_ids import whole_token_id
+from supervisor.cli.short_ids import whole_token_id
 
 tokens = typer.Typer(
     cls=Listing, add_completion=False, invoke_without_command=True, rich_markup_mode=None

@@ -10,7 +10,7 @@ from supervisor.sessions.brought import Words, text_block
 from supervisor.storage.timestamp import from_text, to_text
 
 LARGEST: Final = 128 * 1024 * 1024
-"""Bytes of an export, as it is sent."""
+"""Bytes of an export, as it is sent: years of conversations are one archive."""
 LONGEST_TITLE: Final = 500
 LONGEST_MESSAGE: Final = 1_000_000
 """Characters of one message that are kept."""
