@@ -10,10 +10,11 @@ from typing import Final
 
 import uvicorn
 
+from supervisor.api.connections import BoundedProtocol
 from supervisor.api.main import Api
 from supervisor.api.parts import Parts
 from supervisor.api.stalled import let_go_of_stalled
-from supervisor.api.unreadable import ProblemsProtocol
+from supervisor.cli.descriptors import descriptors
 from supervisor.errors import TrustfloorError
 from supervisor.gateway.unix_socket import bound_socket
 from supervisor.observability.logs import fields
@@ -24,7 +25,11 @@ _CLOSING_SECONDS: Final = 3
 """How long connections may take to end once the turns have: their clients must only read on."""
 
 _MOST_CONNECTIONS: Final = 4096
-"""So many requests and connections at once; more are answered 503 before anything is read."""
+"""So many requests and connections at once; and no more than take half of the descriptors."""
+
+_BACKLOG: Final = 2048
+"""So many wait to be accepted, and are accepted in one go before the first is looked at; so these
+take no more than a quarter of the descriptors."""
 
 _OWNER_ONLY: Final = 0o600
 _ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - told apart, not bound
@@ -114,7 +119,7 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 api,
-                http=ProblemsProtocol,
+                http=BoundedProtocol,
                 ws="none",
                 lifespan="off",
                 access_log=False,
@@ -125,7 +130,8 @@ class Server(uvicorn.Server):
                 log_config=None,
                 log_level="warning",
                 timeout_graceful_shutdown=_CLOSING_SECONDS,
-                limit_concurrency=_MOST_CONNECTIONS,
+                limit_concurrency=min(_MOST_CONNECTIONS, descriptors() // 2),
+                backlog=min(_BACKLOG, descriptors() // 4),
             )
         )
 

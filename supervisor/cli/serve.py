@@ -21,6 +21,7 @@ from supervisor.api.main import make_api
 from supervisor.api.parts import Parts
 from supervisor.app import open_supervisor
 from supervisor.cli.choices import choice, whole_number
+from supervisor.cli.descriptors import take_enough_descriptors
 from supervisor.cli.hidden_key import close_memory, take_hidden_key
 from supervisor.cli.http_server import (
     Server,
@@ -71,6 +72,7 @@ def serve(  # noqa: PLR0913 - each is an option of the command
     Exit status 0 after an orderly stop, 1 if it could not run, 2 if what was asked makes no sense.
     """
     close_memory()
+    take_enough_descriptors()
     settings = _settings(
         api_key=take_hidden_key(),
         vault=vault,

@@ -10,8 +10,8 @@ from typing import Final
 import uvicorn
 from starlette.types import ASGIApp
 
+from supervisor.api.connections import BoundedProtocol
 from supervisor.api.stalled import let_go_of_stalled
-from supervisor.api.unreadable import ProblemsProtocol
 from tests.worlds.waiting import A_WHILE
 from trustfloor.finding import no_trust
 
@@ -44,7 +44,7 @@ async def listening(app: ASGIApp, stalled_seconds: float | None = None) -> Async
         listener.bind(("127.0.0.1", 0))
         config = uvicorn.Config(
             app,
-            http=ProblemsProtocol,
+            http=BoundedProtocol,
             ws="none",
             lifespan="off",
             access_log=False,
