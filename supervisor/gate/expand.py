@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from wcmatch import glob as wcglob
 
 from supervisor.gate.scan import Walk
+from supervisor.runtimes.quiet_open import raise_shortage
 
 _MAGIC = re.compile(r"(?<!\\)[*?\[]")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
@@ -29,7 +30,7 @@ def expand_pattern(pattern: str, cwd: str, most: int, walk: Walk) -> Expansion:
     """The files that a glob matches; a name that begins with a dot needs a dot in the glob.
 
     `**` is one `*`, as in a shell without `globstar`; where a shell has that switched on, a
-    reader of commands says so.
+    reader of commands says so. Raises OSError where the machine runs short.
     """
     parts = [part for part in pattern.split("/") if part]
     fixed: list[str] = []
@@ -63,8 +64,10 @@ def _step(folders: list[str], part: str, cwd: str, walk: Walk, *, last: bool) ->
                         return found
                     if matches.match(entry.name) and (last or entry.is_dir()):
                         found.append(_join(folder, entry.name))
-        except (OSError, ValueError):  # a name that no file can have, too
+        except ValueError:  # a name that no file can have
             continue
+        except OSError as error:
+            raise_shortage(error)
     return found
 
 

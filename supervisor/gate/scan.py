@@ -13,6 +13,7 @@ from supervisor.policy.deny_list import DenyList
 from supervisor.policy.globs import alternatives, is_understood
 from supervisor.policy.places import relative_to_vault
 from supervisor.policy.wants import Scan
+from supervisor.runtimes.quiet_open import raise_shortage
 
 MOST_ENTRIES = 20_000
 """Directory entries looked at in one walk; beyond, the answer is the cautious one."""
@@ -43,7 +44,8 @@ class OtherNames:
 def _entries(root: str, walk: Walk) -> Iterator[tuple[os.DirEntry[str], str]]:
     """All that lies below a folder, without following links; folders before what they hold.
 
-    Yields an entry and the path of its folder below `root`.
+    Yields an entry and the path of its folder below `root`. A folder that we may not list is passed
+    over, as the agent's process may not either. Raises OSError where the machine runs short.
     """
     pending = [(root, "")]
     while pending:
@@ -58,8 +60,8 @@ def _entries(root: str, walk: Walk) -> Iterator[tuple[os.DirEntry[str], str]]:
                     yield entry, below
                     if entry.is_dir(follow_symlinks=False):
                         pending.append((entry.path, f"{below}{entry.name}/"))
-        except OSError:
-            continue  # what we can't list, the agent's process can't either
+        except OSError as error:
+            raise_shortage(error)  # ours alone: the agent's process may list it all the same
 
 
 def own_names(places: Iterable[str]) -> Mapping[Inode, tuple[str, ...]]:
@@ -90,8 +92,8 @@ def _own_files(places: Iterable[str]) -> Iterator[str]:
                         pending.append((entry.path, False))
         except NotADirectoryError:
             yield place
-        except OSError:
-            continue
+        except OSError as error:
+            raise_shortage(error)
 
 
 def reads_denied(  # noqa: PLR0913, PLR0917  (what is looked for, and where)
