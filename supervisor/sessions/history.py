@@ -18,13 +18,16 @@ from supervisor.errors import InvalidRequest
 from supervisor.ids import SessionId
 from supervisor.sessions.memory import transcript_for
 from supervisor.sessions.records_back import records_back
-from supervisor.sessions.spoken import Spoken, joined, spoken
+from supervisor.sessions.spoken import Spoken, are_one, spoken, whole
 from supervisor.sessions.transcripts import brought_beside
 from supervisor.storage.beneath import kept_open
 from supervisor.trust.levels import TrustLevel
 
 MOST_MESSAGES: Final = 500
 """Messages of a page."""
+LARGEST_PAGE: Final = 8 * 1024 * 1024
+"""Bytes of the records of a page, the first one aside. A message that is longer, as a sandbox may
+make one, is begun in the page before."""
 MOST_FOLDERS: Final = 10_000
 """Folders that are looked through for a transcript outside of the vault."""
 _CURSOR: Final = re.compile(r"(\d{1,15}|e)\.(\d{1,15}|e)\.(\d{1,15}|e)\Z")
@@ -60,6 +63,7 @@ class _Found:
     key: tuple[str, int]
     side: int = field(compare=False)
     start: int = field(compare=False)
+    size: int = field(compare=False)
     message: Spoken = field(compare=False)
 
 
@@ -73,6 +77,8 @@ def read_history(  # noqa: PLR0913  (where it lies, and which page)
     home: Path | None = None,
 ) -> Page:
     """The last `limit` messages before a cursor. Blocks. Raises InvalidRequest for a bad cursor.
+
+    Fewer where they are large: it is `before` that tells whether there are more.
 
     Where the vault has no transcript, the one of `home` (`~/.claude`) is read, if there is one.
     """
@@ -94,17 +100,24 @@ def read_history(  # noqa: PLR0913  (where it lies, and which page)
             if descriptor is not None
         ]
         # A message more than is asked for tells whether there is a page before.
-        taken: list[Spoken] = []
+        taken: list[list[Spoken]] = []
+        size = 0
         for found in heapq.merge(*ways, reverse=True):
-            whole = joined(taken[-1], found.message) if taken else None
-            if whole is not None:
-                taken[-1] = whole
-            elif len(taken) == limit:
-                return Page(tuple(reversed(taken)), _cursor(sides), _notes(sides))
+            goes_on = bool(taken) and are_one(taken[-1][-1], found.message)
+            size += found.size
+            is_full = len(taken) == limit and not goes_on
+            if is_full or (taken and size > LARGEST_PAGE):
+                return Page(_messages(taken), _cursor(sides), _notes(sides))
+            if goes_on:
+                taken[-1].append(found.message)
             else:
-                taken.append(found.message)
+                taken.append([found.message])
             sides[found.side].at = found.start
-    return Page(tuple(reversed(taken)), None, _notes(sides))
+    return Page(_messages(taken), None, _notes(sides))
+
+
+def _messages(taken: list[list[Spoken]]) -> tuple[Spoken, ...]:
+    return tuple(whole(parts) for parts in reversed(taken))
 
 
 def _back(descriptor: int, side: _Side, index: int) -> Iterator[_Found]:
@@ -118,7 +131,7 @@ def _back(descriptor: int, side: _Side, index: int) -> Iterator[_Found]:
         if message is not None:
             # Within a file its order counts, whatever the clock said.
             later = min(message.timestamp or later, later)
-            yield _Found((later, line.start), index, line.start, message)
+            yield _Found((later, line.start), index, line.start, line.size, message)
 
 
 def _at_home(stack: ExitStack, home: Path, session_id: SessionId) -> int | None:

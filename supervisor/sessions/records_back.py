@@ -20,12 +20,15 @@ LONGEST: Final = 16 * 1024 * 1024
 class Line:
     """One record: where it begins in the file, and what it holds. None: it can't be read.
 
+    `size`: how many bytes it has, of one that can be read.
+
     `torn`: it is the file's last and has no end, as a crash leaves it.
     """
 
     start: int
     record: dict[str, Any] | None
     torn: bool = False
+    size: int = 0
 
 
 def records_back(descriptor: int, before: int | None = None) -> Iterator[Line]:
@@ -72,4 +75,4 @@ def _line(start: int, first: bytes, tail: list[bytes], held: int, *, torn: bool)
     except orjson.JSONDecodeError:
         yield Line(start, None, torn)
         return
-    yield Line(start, record if isinstance(record, dict) else None, False)
+    yield Line(start, record if isinstance(record, dict) else None, False, len(text))

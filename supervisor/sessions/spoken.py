@@ -4,7 +4,7 @@ Records of kinds that aren't known say nothing; so do those of sub-agents and of
 book-keeping.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -61,16 +61,20 @@ def spoken(record: Mapping[str, Any]) -> Spoken | None:
     )
 
 
-def joined(later: Spoken, earlier: Spoken) -> Spoken | None:
-    """Two neighbouring parts as one message; None if they belong to two."""
-    if not later.id or (later.id, later.role) != (earlier.id, earlier.role):
-        return None
+def are_one(one: Spoken, other: Spoken) -> bool:
+    """Whether two neighbouring parts belong to one message."""
+    return bool(one.id) and (one.id, one.role) == (other.id, other.role)
+
+
+def whole(parts: Sequence[Spoken]) -> Spoken:
+    """The parts of one message, the last one first, as that message."""
+    last, first = parts[0], parts[-1]
     return Spoken(
-        later.id,
-        later.role,
-        (*earlier.blocks, *later.blocks),
-        earlier.timestamp,
-        later.model or earlier.model,
+        last.id,
+        last.role,
+        tuple(block for each in reversed(parts) for block in each.blocks),
+        first.timestamp,
+        next((each.model for each in parts if each.model), None),
     )
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from supervisor.errors import InvalidRequest
 from supervisor.ids import SessionId
+from supervisor.sessions import history
 from supervisor.sessions.history import Page, read_history
 from supervisor.sessions.records_back import BLOCK, records_back
 
@@ -187,3 +188,36 @@ def test_records_of_any_size_come_back_whole_and_in_order(sizes: list[int], ende
             ]
     finally:
         os.close(descriptor)
+
+
+def one_message(parts: int, size: int) -> list[Any]:
+    """A message in very many parts, as a sandbox may write it."""
+    text = "x" * size
+    made = [record(n, "assistant") for n in range(parts)]
+    for each in made:
+        each["message"] |= {"id": "msg_endless", "content": [{"type": "text", "text": text}]}
+    return made
+
+
+def test_a_page_is_bounded_in_bytes_and_the_rest_is_on_the_pages_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "LARGEST_PAGE", 10_000)
+    write(tmp_path, [record(0), *one_message(50, 1_000), record(51)])
+    pages: list[Page] = []
+    before = None
+    while not pages or before is not None:
+        pages.append(read_history(tmp_path, POINTER, SESSION, before=before))
+        before = pages[-1].before
+    assert all(sum(len(each.text) for each in page.messages) <= 10_000 for page in pages)
+    assert sum(len(each.blocks) for page in pages for each in page.messages) == 52
+    assert texts(pages[-1])[0] == "message 0"
+    assert texts(pages[0])[-1] == "message 51"
+
+
+def test_a_record_that_is_larger_than_a_page_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "LARGEST_PAGE", 100)
+    write(tmp_path, [record(n) for n in range(3)])
+    assert all_pages(tmp_path, 10) == ["message 0", "message 1", "message 2"]
