@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import stat
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,12 +44,7 @@ class Places:
 
 def prepare(settings: Settings, stack: AsyncExitStack) -> Places:
     """The folders, held until the stack is left. Raises ConfigurationError, DataFolderInUse."""
-    if not settings.vault.is_dir():
-        raise ConfigurationError(
-            "the vault is not a folder",
-            where=str(settings.vault),
-            remedy="give one with --vault or TRUSTFLOOR_VAULT",
-        )
+    _require_folder(settings.vault)
     data = private_folder(settings.data_dir)
     stack.enter_context(hold_data_folder(data))
     stack.enter_context(hold_database(database_place(settings.vault)))
@@ -64,6 +60,22 @@ def prepare(settings: Settings, stack: AsyncExitStack) -> Places:
             remedy="set TRUSTFLOOR_RUNTIME_DIR to a shorter path",
         )
     return Places(data, runtime, instance)
+
+
+def _require_folder(vault: Path) -> None:
+    try:
+        is_folder = stat.S_ISDIR(vault.stat().st_mode)
+        why = "is not a folder"
+    except (FileNotFoundError, NotADirectoryError):
+        is_folder, why = False, "is not a folder"
+    except OSError as error:
+        is_folder, why = False, f"can't be looked at: {error.strerror}"
+    if not is_folder:
+        raise ConfigurationError(
+            f"the vault {why}",
+            where=str(vault),
+            remedy="give one with --vault or TRUSTFLOOR_VAULT",
+        )
 
 
 def _remove_if_empty(runtime: Path) -> None:

@@ -127,7 +127,9 @@ def _vault_check(settings: Settings) -> Check:
 def _runtime_check(settings: Settings) -> tuple[Check, ...]:
     """Whether the turns' folders find room; said only if they don't, as that is seldom a disk."""
     place = next(
-        each for each in (settings.runtime_dir, *settings.runtime_dir.parents) if each.exists()
+        each
+        for each in (settings.runtime_dir, *settings.runtime_dir.parents)
+        if os.path.exists(each)  # noqa: PTH110 - one that can't be looked at is none
     )
     free = shutil.disk_usage(place).free
     if free >= _TOO_LITTLE_FOR_A_TURN:

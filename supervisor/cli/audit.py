@@ -48,8 +48,7 @@ def _audit() -> None:
 
 
 def _anchor(text: str) -> Head:
-    match = _ANCHOR.fullmatch(text)
-    if match is None:
+    if (match := _ANCHOR.fullmatch(text)) is None:
         raise typer.BadParameter(f"{text!r} is not N:HASH, as `verify` tells the head")
     return Head(int(match[1]), match[2])
 
@@ -184,9 +183,10 @@ def export(  # noqa: PLR0913 - each is an option of the command
     `trustfloor audit verify FILE`, without the key. Exit status 1 if the log is damaged: what comes
     before the damage is written.
     """
-    path = _log(log)
     wanted = Wanted(kind=kind, session_id=session, rule=rule, since=since)
-    walk = Walk(path, key=read_key(_key(key, path)))
+    with _readable():
+        path = _log(log)
+        walk = Walk(path, key=read_key(_key(key, path)))
     try:
         with _readable(), read_on():
             lines = (line for _, line in walk if wanted.holds(json.loads(line)))
@@ -217,8 +217,8 @@ def archive(
     The whole log is checked first. What stays begins where they end, signed with the key, and
     `verify` takes it for whole; a moved file is checked by `trustfloor audit verify FILE`.
     """
-    path = _log(log)
     with _readable():
+        path = _log(log)
         found = read_key(_key(key, path))
         if found is None:
             raise ConfigurationError(
@@ -228,14 +228,14 @@ def archive(
     screen = Screen(sys.stdout)
     for each in moved:
         screen.line(str(each))
-    screen.line(f"{len(moved)} files moved", "dim")
+    screen.line(f"{len(moved)} file{'s' * (len(moved) != 1)} moved", "dim")
 
 
 def _found(part: Path | None, log: Path | None, key: Path | None, anchor: Head | None) -> Report:
-    path = _log(log)
-    secret = read_key(_key(key, path))
     if part is None:
-        return examine(path, key=secret, anchor=anchor)
+        path = _log(log)
+        return examine(path, key=read_key(_key(key, path)), anchor=anchor)
+    secret = read_key(_key(key, log or _own_log()))  # who is handed a file may have no log
     with part.open("rb") as file:
         is_table = file.read(2) == b"n,"
     if not is_table:
@@ -269,13 +269,17 @@ def _log(log: Path | None) -> Path:
     In a data folder that is there one may not have been begun yet. A log of which only the open
     file is gone has its head file beside it, and that it is damaged is for those who read it.
     """
-    path = log or folders(os.environ).data_dir / "audit.jsonl"
+    path = log or _own_log()
     known = path.parent.is_dir() if log is None else any(path.parent.glob(f"{path.stem}*"))
     if not known:
         remedy = "name its open file with --log, or the data folder with TRUSTFLOOR_DATA_DIR"
         Screen(sys.stderr).failure("there is no audit log", str(path), remedy)
         raise typer.Exit(2)
     return path
+
+
+def _own_log() -> Path:
+    return folders(os.environ).data_dir / "audit.jsonl"
 
 
 def _key(key: Path | None, path: Path) -> Path:

@@ -19,7 +19,7 @@ from supervisor.api.faults import say
 from supervisor.cli.client import find_token, find_url
 from supervisor.cli.lines import console
 from supervisor.cli.shown_check import show
-from supervisor.errors import TrustfloorError
+from supervisor.errors import ConfigurationError, TrustfloorError
 from supervisor.gateway.condition import NETWORK, place_of, why_unreached
 from supervisor.observability.health import Check
 from supervisor.policy.fault import PolicyFault
@@ -63,6 +63,10 @@ def doctor(
         for fault in error.errors(include_input=False, include_url=False):
             place = ".".join(map(str, fault["loc"]))
             show(screen, Check("settings", ok=False, detail=f"{place}: {say(fault)}"))
+        raise typer.Exit(1) from None
+    except ConfigurationError as error:
+        said = f"{error.where}: {error.message}"
+        show(screen, Check("settings", ok=False, detail=said, remedy=error.remedy))
         raise typer.Exit(1) from None
     last = remembered_vault(settings.data_dir)
     if last is not None and vault is None and not names_a_vault(os.environ):
@@ -121,9 +125,18 @@ def check_user() -> Check:
 
 def check_data_dir(data_dir: Path) -> Check:
     """Whether the data folder is private and on a disk with room; it may still be missing."""
-    if not data_dir.exists():
+    try:
+        mode = data_dir.stat().st_mode
+    except FileNotFoundError:
         return Check("data folder", ok=True, detail=f"{data_dir} is made at the first start")
-    if stat.S_IMODE(data_dir.stat().st_mode) & 0o077:
+    except OSError as error:
+        return Check(
+            "data folder",
+            ok=False,
+            detail=f"{data_dir} can't be looked at: {error.strerror}",
+            remedy="give one of your own with --data-dir or TRUSTFLOOR_DATA_DIR",
+        )
+    if stat.S_IMODE(mode) & 0o077:
         return Check(
             "data folder",
             ok=False,

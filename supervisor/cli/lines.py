@@ -23,8 +23,17 @@ class _Console(Console):
 
 
 def console(file: TextIO | None = None) -> Console:
-    """What lines are shown on, standard output if no file is given; nothing in them is markup."""
-    return _Console(file=file, highlight=False, markup=False, emoji=False)
+    """What lines are shown on, standard output if no file is given; nothing in them is markup.
+
+    With NO_COLOR nothing is dim or bold either, so that a terminal gets no escape sequence at all.
+    """
+    return _Console(
+        file=file,
+        color_system=None if os.environ.get("NO_COLOR") else "auto",
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
 
 
 @contextmanager

@@ -94,3 +94,27 @@ def main() -> None:
             raise  # the fault is ours
         sys.stderr.write("error: a word of the command is no UTF-8, and can't be sent\n")
         sys.exit(2)
+    except Exception as error:
+        said = _what_a_person_can_mend(error)
+        if said is None:
+            raise  # the fault is ours
+        sys.stderr.write(said)
+        sys.exit(1)
+
+
+def _what_a_person_can_mend(error: Exception) -> str | None:
+    """What to say of a setting or a file that no command foresaw; None: it is a fault of ours."""
+    from supervisor.cli.neutral import neutral  # noqa: PLC0415 - only where something went wrong
+    from supervisor.errors import TrustfloorError  # noqa: PLC0415
+
+    match error:
+        case TrustfloorError(message=what, where=where, remedy=remedy):
+            pass
+        case OSError(strerror=str(what), filename=str(where)):
+            remedy = None
+        case _:
+            return None
+    lines = [f"error: {what}"]
+    lines += [f"  where: {where}"] * bool(where)
+    lines += [f"  what to do: {remedy}"] * bool(remedy)
+    return "".join(neutral(line) + "\n" for line in lines)

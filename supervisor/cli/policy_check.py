@@ -1,5 +1,6 @@
 """`trustfloor policy check`: are these files a policy, and do their examples hold?"""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -36,7 +37,7 @@ def check(
     """
     named = read_folders()
     path = None if path is None else tidy(path)
-    alone = path is not None and not path.is_dir()
+    alone = path is not None and not os.path.isdir(path)  # noqa: PTH112 - none that can't be read
     folder = tidy(named.policies) if path is None or alone else path
     files = (path,) if path is not None and alone else ()
     faults = list(_faults(files or _in(folder)))

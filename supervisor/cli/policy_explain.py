@@ -1,6 +1,7 @@
 """`trustfloor policy explain`: how a call is understood, and which rule decides about it."""
 
 import asyncio
+import os
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -75,7 +76,7 @@ def explain(  # noqa: PLR0913 - each is an option of the command
     source = open_source(named, policies)
     policy = source.current
     place = str((vault or named.vault).expanduser().resolve())
-    if not Path(place).is_dir():
+    if not os.path.isdir(place):  # noqa: PTH112 - whatever can't be looked at is none
         complain("the vault is not a folder", place, "give one with --vault or TRUSTFLOOR_VAULT")
         raise typer.Exit(2)
     try:

@@ -30,8 +30,9 @@ from supervisor.cli.http_server import (
     bind,
     bound_beside_the_token,
 )
-from supervisor.errors import TrustfloorError
+from supervisor.errors import ConfigurationError, TrustfloorError
 from supervisor.events.redact import Redactor
+from supervisor.gateway.opened import read_script
 from supervisor.observability.logs import configure_logs, fields
 from supervisor.settings import Settings
 from supervisor.trust.levels import TrustLevel
@@ -83,6 +84,7 @@ def serve(  # noqa: PLR0913 - each is an option of the command
         floor=floor,
     )
     _require_model(settings)
+    _require_script(settings)
     certificate = _certificate(settings)
     _require_loopback(settings.host, allow_remote=allow_remote or certificate is not None)
     key = settings.api_key.get_secret_value() if settings.api_key else ""
@@ -105,11 +107,14 @@ def _settings(**options: Any) -> Settings:
         for fault in error.errors(include_input=False, include_url=False):
             _complain(say(fault), ".".join(map(str, fault["loc"])), None)
         raise typer.Exit(2) from None
+    except ConfigurationError as error:
+        _complain(error.message, error.where, error.remedy)
+        raise typer.Exit(2) from None
 
 
 def _require_model(settings: Settings) -> None:
     if settings.api_key is None and settings.scenario is None:
-        if settings.model is not None and Path(settings.model).is_file():
+        if settings.model is not None and _unreadable(Path(settings.model)) is None:
             _complain(
                 "this is a file, and no model's name",
                 "TRUSTFLOOR_MODEL",
@@ -125,13 +130,24 @@ def _require_model(settings: Settings) -> None:
         raise typer.Exit(2)
 
 
+def _require_script(settings: Settings) -> None:
+    """Look at the scripted model's file before anything is made for it."""
+    if settings.scenario is None:
+        return
+    try:
+        read_script(settings.scenario)
+    except ConfigurationError as error:
+        _complain(error.message, error.where, error.remedy)
+        raise typer.Exit(1) from None
+
+
 def _certificate(settings: Settings) -> ssl.SSLContext | None:
     """What TLS is spoken with; None: it isn't. Ends the command if the files are no good."""
     if settings.tls_cert is None and settings.tls_key is None:
         return None
     for name, file in (("tls_cert", settings.tls_cert), ("tls_key", settings.tls_key)):
-        if file is None or not file.is_file():
-            said = "this setting is missing" if file is None else "there is no such file"
+        said = "this setting is missing" if file is None else _unreadable(file)
+        if said is not None:
             where = f"TRUSTFLOOR_{name.upper()}" + ("" if file is None else f": {file}")
             _complain(said, where, "name the certificate and its key, both as PEM files")
             raise typer.Exit(2)
@@ -148,6 +164,16 @@ def _certificate(settings: Settings) -> ssl.SSLContext | None:
         )
         raise typer.Exit(2) from None
     return context
+
+
+def _unreadable(file: Path) -> str | None:
+    try:
+        with file.open("rb"):
+            return None
+    except FileNotFoundError:
+        return "there is no such file"
+    except OSError as error:
+        return f"this can't be read: {error.strerror}"
 
 
 def _require_loopback(host: str, *, allow_remote: bool) -> None:

@@ -65,7 +65,8 @@ def private_folder(path: Path) -> Path:
         finally:
             os.close(folder)
     except OSError as error:
-        why = "it is a link" if path.is_symlink() else error.strerror
+        is_link = os.path.islink(path)  # noqa: PTH114 - never raises
+        why = "it is a link" if is_link else error.strerror
         raise _not_private(path, str(why)) from error
     return path
 

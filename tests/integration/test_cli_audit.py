@@ -141,7 +141,7 @@ async def test_an_export_is_checked_by_somebody_who_has_nothing_else(
         ("out.csv", audit(data, "export", "--csv").stdout),
     ):
         (elsewhere / name).write_text(text, newline="")
-        said = audit(elsewhere, "verify", str(elsewhere / name))
+        said = audit(tmp_path / "no data folder", "verify", str(elsewhere / name))
         assert said.exit_code == 0, said.output
         assert "signatures were not checked" in said.stdout
         changed = text.replace("allow", "deny!", 1).replace("allow", "deny!", 1)

@@ -12,9 +12,18 @@ from trustfloor.errors import Unreachable, refused, unreachable
 from trustfloor.finding import find_trust, no_trust
 from trustfloor.private_socket import SCHEME, PrivateSocket, socket_of
 
-_SCHEMES: Final = ("http://", "https://", SCHEME)
+_WEB: Final = ("http://", "https://")
 SILENCE_SECONDS: Final = 50.0
 """Three heartbeats missed: the connection is dead."""
+
+
+def _is_address(url: str) -> bool:
+    if url.lower().startswith(SCHEME):
+        return True
+    try:
+        return url.lower().startswith(_WEB) and bool(httpx.URL(url).host)
+    except httpx.InvalidURL:
+        return False
 
 
 class Connection:
@@ -26,7 +35,7 @@ class Connection:
     def __init__(self, url: str, token: str) -> None:
         """Raises Unreachable for a socket that could be somebody else's, and for no address."""
         self._url = url
-        if not url.lower().startswith(_SCHEMES):
+        if not _is_address(url):
             raise Unreachable(
                 "this is no address of a supervisor",
                 where=url,

@@ -1,11 +1,14 @@
 """Events and audit entries are lines that a person reads, whatever stands in them."""
 
+import io
 from typing import Any
 
 import pytest
+from rich.text import Text
 
 from supervisor.cli.audit_lines import entry_line
 from supervisor.cli.event_lines import event_line
+from supervisor.cli.lines import console
 from supervisor.events.schema import EVENT_TYPES
 
 AT = {"ts": "2026-03-01T10:00:05+00:00", "session_id": "s1"}
@@ -73,3 +76,19 @@ def test_no_event_makes_a_second_line_or_is_obeyed() -> None:
     told = event("warning", code="w", message="\x1b[2Ja\nb")
     assert "\n" not in told
     assert "\x1b" not in told
+
+
+@pytest.mark.parametrize(("value", "plain"), [("1", True), ("", False)])
+def test_with_no_color_a_terminal_gets_no_escape_sequence_at_all(
+    monkeypatch: pytest.MonkeyPatch, value: str, plain: bool
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("NO_COLOR", value)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    terminal = Terminal()
+    for style in ("dim", "bold", "red", "dim italic"):
+        console(terminal).print(Text("a", style=style))
+    assert ("\x1b" not in terminal.getvalue()) is plain
