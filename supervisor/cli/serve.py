@@ -84,9 +84,9 @@ def serve(  # noqa: PLR0913 - each is an option of the command
         floor=floor,
     )
     _require_model(settings)
-    _require_script(settings)
     certificate = _certificate(settings)
     _require_loopback(settings.host, allow_remote=allow_remote or certificate is not None)
+    _require_script(settings)
     key = settings.api_key.get_secret_value() if settings.api_key else ""
     configure_logs(settings.log_format, redact=Redactor([key]).text)
     try:
@@ -114,13 +114,14 @@ def _settings(**options: Any) -> Settings:
 
 def _require_model(settings: Settings) -> None:
     if settings.api_key is None and settings.scenario is None:
-        if settings.model is not None and _unreadable(Path(settings.model)) is None:
-            _complain(
-                "this is a file, and no model's name",
-                "TRUSTFLOOR_MODEL",
-                f"to play it as a script, name it so: scripted:{settings.model}",
-            )
-            raise typer.Exit(2)
+        for file in (settings.model or "", (settings.model or "").partition(":")[2]):
+            if file and _unreadable(Path(file)) is None:
+                _complain(
+                    "this is a file, and no model's name",
+                    f"--model, TRUSTFLOOR_MODEL: {settings.model}",
+                    f"to play it as a script, name it so: scripted:{file}",
+                )
+                raise typer.Exit(2)
         _complain(
             "there is no model to talk to",
             "ANTHROPIC_API_KEY",

@@ -34,6 +34,8 @@ scripts:
       - { text: "It took a moment.", chunk_delay_s: 0.3 }
 """
 
+FIRST_STEPS = f"scripted:{Path(__file__).parents[2] / 'examples' / 'first-steps.yaml'}"
+
 
 async def refused(folder: Path, *arguments: str, **settings: str) -> tuple[int, str]:
     """Run `trustfloor serve` with what must not start; its status and what it says."""
@@ -55,9 +57,10 @@ async def test_without_a_key_it_says_so_and_offers_the_scripted_model(tmp_path: 
 async def test_a_script_that_isnt_named_as_such_is_known_for_one(tmp_path: Path) -> None:
     script = tmp_path / "model.yaml"
     script.write_text("version: 1\n")
-    status, said = await refused(tmp_path, "--model", str(script))
-    assert status == 2
-    assert f"scripted:{script}" in said
+    for typed in (str(script), f"script:{script}", f"Scripted:{script}"):
+        status, said = await refused(tmp_path, "--model", typed)
+        assert status == 2
+        assert f"name it so: scripted:{script}" in said
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "box.example"])  # noqa: S104
@@ -123,7 +126,7 @@ async def test_a_port_that_is_taken_is_refused_with_what_to_do(tmp_path: Path) -
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        status, said = await refused(tmp_path, "--port", port, "--model", "scripted:x")
+        status, said = await refused(tmp_path, "--port", port, "--model", FIRST_STEPS)
     assert status == 1
     assert f"127.0.0.1:{port}" in said
     assert "--port 3334, or 0 for a free one" in said
@@ -156,7 +159,7 @@ async def test_a_broken_policy_file_is_named_once(tmp_path: Path) -> None:
     policies.mkdir()
     (policies / "default.yaml").write_text("version: 1\ndney: []\n")
     status, said = await refused(
-        tmp_path, "--port", "0", "--model", "scripted:x", TRUSTFLOOR_POLICIES=str(policies)
+        tmp_path, "--port", "0", "--model", FIRST_STEPS, TRUSTFLOOR_POLICIES=str(policies)
     )
     assert status == 1
     assert said.count("default.yaml:2:1") == 1
@@ -177,9 +180,10 @@ class TestAFirstStart:
     async def test_that_fails_does_not_use_up_the_showing_of_the_token(
         self, tmp_path: Path
     ) -> None:
-        status, said = await refused(tmp_path, "--port", "0", "--model", "scripted:none")
+        no_key = {"TRUSTFLOOR_AUDIT_KEY_FILE": str(tmp_path)}
+        status, said = await refused(tmp_path, "--port", "0", "--model", FIRST_STEPS, **no_key)
         assert status == 1
-        assert "scripted model's file" in said
+        assert "the audit log's key can't be read" in said
         assert (tmp_path / "data" / "token").exists()
         async with supervisor_process(tmp_path, SCENARIO) as first:
             assert sum(first.token in line for line in first.lines) == 1
