@@ -4,9 +4,8 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -18,27 +17,22 @@ from supervisor.agents.discover import AgentFiles
 from supervisor.api.parts import Parts
 from supervisor.approvals.board import Board
 from supervisor.approvals.granting import Granting
-from supervisor.approvals.grants import AskedBefore, GrantBook
-from supervisor.approvals.open_requests import Record, Sink, TurnContext
-from supervisor.approvals.pending import Approvals
-from supervisor.approvals.questions import Questions
+from supervisor.approvals.grants import GrantBook
 from supervisor.approvals.webhook import receiver_of, secrets_of, telling
 from supervisor.captures.store import Captures
 from supervisor.errors import TurnFailed
 from supervisor.events.log import EventLog
 from supervisor.events.redact import Redactor
-from supervisor.events.schema import Event
-from supervisor.gate.audit_entries import record_decision
-from supervisor.gate.gate import Gate
 from supervisor.gate.policy_checks import policy_in_force
 from supervisor.gate.policy_files import PolicySource
 from supervisor.gate.policy_watch import PolicyWatch
 from supervisor.gateway.door import Gateway
 from supervisor.gateway.opened import upstream_of
+from supervisor.gating import Gates, people
 from supervisor.imports.importer import Imports
 from supervisor.machinery import Machinery, bench_of, engine_paths, runtimes, waiting_rooms
 from supervisor.mcp.checks import mcp_check
-from supervisor.mcp.hidden import SHORTEST_SECRET
+from supervisor.mcp.hidden import long_enough
 from supervisor.mcp.servers import McpServers
 from supervisor.mcp.trials import Trials
 from supervisor.observability.audit import AuditLog, Rotation
@@ -55,7 +49,7 @@ from supervisor.runtimes.local.availability import vault_cage_available
 from supervisor.runtimes.visible import VisibleFile
 from supervisor.search.opened import open_search
 from supervisor.sessions.conversations import Conversations
-from supervisor.sessions.house import GateTerms, House, Stores, TurnGate
+from supervisor.sessions.house import House, Stores
 from supervisor.sessions.lane import Lanes
 from supervisor.settings import Settings
 from supervisor.storage.access import AccessStore
@@ -98,7 +92,9 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
         others = None if vectors is None else vectors.get_secret_value()
         receiver = receiver_of(settings.webhook_url, settings.webhook_secret)
         secrets = frozenset(
-            each for each in (token, key, others, *secrets_of(receiver), *_long(values)) if each
+            each
+            for each in (token, key, others, *secrets_of(receiver), *long_enough(values.values()))
+            if each
         )
         log = await stack.enter_async_context(
             EventLog(places.data / "events.db", redactor=Redactor(secrets))
@@ -180,32 +176,21 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
         webhook = await stack.enter_async_context(
             telling(receiver, board, SystemClock(), lambda: log.redactor.apply)
         )
-        approvals, questions = _people(settings, log, machinery.lanes, board, record)
-        grants, asked = GrantBook(GrantStore(database), record, SystemClock()), AskedBefore()
+        approvals, questions = people(settings, log, machinery.lanes, board, record)
+        grants = GrantBook(GrantStore(database), record, SystemClock())
         await grants.load()
         await asyncio.to_thread(vault_cage_available)  # looked at once, before it is asked for
-
-        def make_gate(terms: GateTerms) -> TurnGate:
-            return Gate(
-                terms.context,
-                terms.level,
-                as_seen_vault=terms.as_seen_vault,
-                as_seen_cwd=terms.as_seen_cwd,
-                as_seen_home=terms.as_seen_home or str(Path.home()),
-                vault=str(settings.vault),
-                policy=policy,
-                approvals=approvals,
-                questions=questions,
-                sink=_LaneSink(machinery.lanes, terms.context),
-                audit=partial(record_decision, record, lambda: log.redactor),
-                honeytokens=terms.honeytokens,
-                bounds=terms.bounds,
-                permissions=terms.permissions,
-                grants=grants,
-                asked=asked,
-                confined=terms.level is not TrustLevel.VAULT or vault_cage_available().works,
-            )
-
+        gates = Gates(
+            vault=settings.vault,
+            policy=policy,
+            approvals=approvals,
+            questions=questions,
+            lanes=machinery.lanes,
+            log=log,
+            record=record,
+            grants=grants,
+            caged=lambda: vault_cage_available().works,
+        )
         index, finding = await stack.enter_async_context(
             open_search(
                 settings,
@@ -223,7 +208,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
             default_model=settings.default_model,
             scripted=settings.scenario is not None,
             runtimes=runtimes(settings, machinery, paths),
-            make_gate=make_gate,
+            make_gate=gates.make,
             policy=lambda: policy.current,
             agents=agents.read,
             record=record,
@@ -336,11 +321,6 @@ def _mcp_values(settings: Settings) -> dict[str, str]:
     return {name: value for name, value in named.items() if value}
 
 
-def _long(values: Mapping[str, str]) -> Iterator[str]:
-    """Those that no event, log or audit entry may repeat: a short word would be everywhere."""
-    return (each for each in values.values() if len(each) >= SHORTEST_SECRET)
-
-
 async def _warn_without_sandbox(engine: Engine, image: str) -> None:
     """One line at the start, rather than an error at the first message only."""
     try:
@@ -349,39 +329,3 @@ async def _warn_without_sandbox(engine: Engine, image: str) -> None:
         logger.warning(
             "sandboxed sessions can't run: %s; what to do: %s", error.message, error.remedy
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _LaneSink:
-    """A turn's events, through its lane, which keeps the books and knows when it is over."""
-
-    lanes: Lanes
-    turn: TurnContext
-
-    async def emit(self, event: Event) -> None:
-        await self.lanes.say(self.turn.session_id, self.turn.turn_id, event)
-
-
-def _people(
-    settings: Settings, log: EventLog, lanes: Lanes, board: Board, record: Record
-) -> tuple[Approvals, Questions]:
-    def sink_of(turn: TurnContext) -> Sink:
-        return _LaneSink(lanes, turn)
-
-    approvals = Approvals(
-        sink_of,
-        SystemClock(),
-        timeout_s=settings.approval_seconds,
-        was_asked=log.has_asked,
-        board=board,
-        record=record,
-    )
-    questions = Questions(
-        sink_of,
-        SystemClock(),
-        timeout_s=settings.question_seconds,
-        was_asked=log.has_asked,
-        board=board,
-        record=record,
-    )
-    return approvals, questions

@@ -10,7 +10,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from supervisor.errors import InvalidRequest
-from supervisor.mcp.hidden import SHORTEST_SECRET, literals, of_address, repeatable
+from supervisor.mcp.hidden import literals, long_enough, of_address, repeatable
 from supervisor.mcp.server_entry import ServerEntry, read_entry
 from supervisor.policy.mcp_names import spelled
 from supervisor.trust.levels import TrustLevel
@@ -160,6 +160,4 @@ def _secrets(
     """What the server might repeat and the sandbox may not see: values, headers, literals."""
     texts = [*given["headers"].values(), *(values.get(name, "") for name in entry.references)]
     whole = (*literals(entry), *of_address(given["url"]))
-    return frozenset(
-        (*repeatable(texts), *(each for each in whole if len(each) >= SHORTEST_SECRET))
-    )
+    return frozenset((*repeatable(texts), *long_enough(whole)))

@@ -15,7 +15,7 @@ from supervisor.mcp.server_entry import REFERENCE, ServerEntry
 MASK: Final = "***"
 """Stands for what isn't shown. Sent back unchanged, it means: as it is."""
 
-SHORTEST_SECRET: Final = 8
+_SHORTEST_SECRET: Final = 8
 """Characters of a value that is taken out of events and logs; shorter ones are words."""
 
 _LONG_PIECE: Final = 16
@@ -132,15 +132,20 @@ def literals(entry: ServerEntry) -> Iterator[str]:
     for key, each in (*entry.env.items(), *entry.headers.items()):
         if _is_secret(key, each):
             plain = REFERENCE.sub(" ", each)
-            yield from (word for word in plain.split() if len(word) >= SHORTEST_SECRET)
+            yield from long_enough(plain.split())
     for text in (*entry.args, entry.url or "", entry.command or ""):
         yield from _SECRET_VALUE.findall(text)
+
+
+def long_enough(texts: Iterable[str]) -> Iterator[str]:
+    """Those that no event, log or audit entry may repeat: a short word would be everywhere."""
+    return (each for each in texts if len(each) >= _SHORTEST_SECRET)
 
 
 def repeatable(texts: Iterable[str]) -> Iterator[str]:
     """What a server that is given these texts might repeat: each, and each of its words."""
     for text in texts:
-        yield from (each for each in (text, *text.split()) if len(each) >= SHORTEST_SECRET)
+        yield from long_enough((text, *text.split()))
 
 
 def of_address(url: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from supervisor.events.redact import Redactor
 from supervisor.mcp.called import HttpServer, SseServer, called
 from supervisor.mcp.dialogue import Introduced, ServerFailed, Tool, introduced
-from supervisor.mcp.hidden import SHORTEST_SECRET, of_address, repeatable
+from supervisor.mcp.hidden import long_enough, of_address, repeatable
 from supervisor.mcp.patience import SECONDS
 from supervisor.mcp.started import Bench, StartedServer, started
 
@@ -70,8 +70,7 @@ class Trials:
 def _values(given: Mapping[str, Any]) -> list[str]:
     """What the server is given and might repeat."""
     texts = [*given.get("env", {}).values(), *given.get("headers", {}).values()]
-    of_url = [each for each in of_address(given.get("url") or "") if len(each) >= SHORTEST_SECRET]
-    return [*repeatable(texts), *of_url]
+    return [*repeatable(texts), *long_enough(of_address(given.get("url") or ""))]
 
 
 def _redacted(found: Introduced, redactor: Redactor) -> Introduced:
