@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from supervisor.search.put import Written
-from supervisor.storage.index_rows import Noted
+from supervisor.storage.index_records import Noted
 
 VERSION: Final = 1
 """Goes up when texts are cut or read otherwise, so that all is read anew."""

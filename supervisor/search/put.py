@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 from supervisor.search.snippets import plain_text
 from supervisor.storage.chunks import NewChunk
 from supervisor.storage.index_manifest import IndexedContent
-from supervisor.storage.index_rows import Held, IndexRows, Kept, digest_of
+from supervisor.storage.index_records import Held, Kept, digest_of
+from supervisor.storage.index_rows import IndexRows
 
 BATCH: Final = 200
 """Pieces that are held in memory, and written at once."""

@@ -24,7 +24,8 @@ from supervisor.sessions.reading_on import (
 from supervisor.sessions.transcripts import stored_pointer
 from supervisor.storage.chunks import SESSION_CONTENT
 from supervisor.storage.index_manifest import IndexedContent
-from supervisor.storage.index_rows import IndexRows, SessionRow
+from supervisor.storage.index_records import SessionRow
+from supervisor.storage.index_rows import IndexRows
 
 logger = logging.getLogger(__name__)
 

@@ -22,7 +22,8 @@ from supervisor.search.vault_texts import (
     type_of,
 )
 from supervisor.storage.index_manifest import IndexedContent
-from supervisor.storage.index_rows import IndexRows, Noted
+from supervisor.storage.index_records import Noted
+from supervisor.storage.index_rows import IndexRows
 
 logger = logging.getLogger(__name__)
 

@@ -5,11 +5,9 @@ many transactions as they need. The last one gives all pieces their places and r
 So, killed at any moment, each content is indexed as it was or as it is now.
 """
 
-import hashlib
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
@@ -18,56 +16,21 @@ from supervisor.storage import word_index
 from supervisor.storage.chunks import SESSION_CONTENT, NewChunk
 from supervisor.storage.database import Database
 from supervisor.storage.index_manifest import IndexedContent
+from supervisor.storage.index_records import (
+    Held,
+    Kept,
+    Noted,
+    SessionRow,
+    digest_of,
+    read_noted,
+    read_session,
+)
 from supervisor.storage.timestamp import SystemClock, to_text
 
 _BATCH: Final = 500
 _OURS: Final = "trustfloor.search."
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A piece that is in the index: its row, its place, its title, and a digest of its words."""
-
-    number: int
-    index: int
-    position: int
-    title: str
-    digest: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """A piece that stays: the row, and the place it gets."""
-
-    number: int
-    index: int
-    position: int
-
-
-@dataclass(frozen=True, slots=True)
-class SessionRow:
-    """What of a session tells where its words are; `number` goes up from session to session."""
-
-    number: int
-    id: str
-    title: str | None
-    transcript_path: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Noted:
-    """What the manifest says of a content. `metadata` is empty where it can't be read."""
-
-    content_id: str
-    content_type: str
-    content_hash: str | None
-    title: str | None
-    metadata: dict[str, Any]
-
-
-def digest_of(text: str, heading: str) -> bytes:
-    """What tells two pieces apart."""
-    return hashlib.blake2b(f"{heading}\0{text}".encode(), digest_size=16).digest()
+_NOTED: Final = "SELECT content_id, content_type, content_hash, title, metadata FROM index_manifest"
+_SESSIONS: Final = "SELECT rowid AS number, id, title, transcript_path FROM sessions"
 
 
 class IndexRows:
@@ -166,10 +129,7 @@ class IndexRows:
                     " 'chunk:' || content_id || ':' || field || ':' || ? WHERE number = ?",
                     (-1 - each.index, each.position, -1 - each.index, each.number),
                 )
-            cx.execute(
-                "UPDATE chunks SET title = ? WHERE content_id = ? AND title <> ?",
-                (content.title or "", content.content_id, content.title or ""),
-            )
+            _retitle(cx, content)
             cx.execute(
                 "UPDATE chunks SET chunk_index = -1 - chunk_index, content_type = ?, id ="
                 " 'chunk:' || content_id || ':' || field || ':' || (-1 - chunk_index)"
@@ -198,10 +158,7 @@ class IndexRows:
                 " id = 'chunk:' || ? || ':' || field || ':' || chunk_index WHERE content_id = ?",
                 (content.content_id, content.content_type, content.content_id, before),
             )
-            cx.execute(
-                "UPDATE chunks SET title = ? WHERE content_id = ? AND title <> ?",
-                (content.title or "", content.content_id, content.title or ""),
-            )
+            _retitle(cx, content)
             _note(cx, content, now)
 
         await self._db.transact(work)
@@ -217,28 +174,20 @@ class IndexRows:
     async def sessions(self, after: int, limit: int = _BATCH) -> list[SessionRow]:
         """Sessions in the order of their rows, those after a number."""
         rows = await self._db.rows(
-            "SELECT rowid AS number, id, title, transcript_path FROM sessions WHERE rowid > ?"
-            " ORDER BY rowid LIMIT ?",
-            (after, limit),
+            f"{_SESSIONS} WHERE rowid > ? ORDER BY rowid LIMIT ?", (after, limit)
         )
-        return [_session(row) for row in rows]
+        return [read_session(row) for row in rows]
 
     async def session(self, session_id: str) -> SessionRow | None:
         """One session, or None."""
-        row = await self._db.row(
-            "SELECT rowid AS number, id, title, transcript_path FROM sessions WHERE id = ?",
-            (session_id,),
-        )
-        return None if row is None else _session(row)
+        row = await self._db.row(f"{_SESSIONS} WHERE id = ?", (session_id,))
+        return None if row is None else read_session(row)
 
     async def noted(self, content_ids: Sequence[str]) -> dict[str, Noted]:
         """What the manifest says of these contents."""
         places = ", ".join("?" * len(content_ids))
-        rows = await self._db.rows(
-            f"{_NOTED} WHERE content_id IN ({places})",
-            tuple(content_ids),
-        )
-        return {each.content_id: each for each in map(_noted, rows)}
+        rows = await self._db.rows(f"{_NOTED} WHERE content_id IN ({places})", tuple(content_ids))
+        return {each.content_id: each for each in map(read_noted, rows)}
 
     async def noted_of_type(
         self, content_types: Sequence[str], after: str = "", limit: int = _BATCH
@@ -250,7 +199,7 @@ class IndexRows:
             " ORDER BY content_id LIMIT ?",
             (*content_types, after, limit),
         )
-        return [_noted(row) for row in rows]
+        return [read_noted(row) for row in rows]
 
     async def gone_sessions(self) -> list[str]:
         """Indexed sessions that there are none of any more."""
@@ -282,9 +231,6 @@ class IndexRows:
         """Such a mark, or None."""
         row = await self._db.row("SELECT value FROM metadata WHERE key = ?", (_OURS + key,))
         return row["value"] if row is not None and isinstance(row["value"], str) else None
-
-
-_NOTED: Final = "SELECT content_id, content_type, content_hash, title, metadata FROM index_manifest"
 
 
 def _insert_staged(cx: sqlite3.Connection, chunks: Iterable[NewChunk], now: str) -> None:
@@ -328,6 +274,14 @@ def _note(cx: sqlite3.Connection, content: IndexedContent, now: str) -> None:
     )
 
 
+def _retitle(cx: sqlite3.Connection, content: IndexedContent) -> None:
+    title = content.title or ""
+    cx.execute(
+        "UPDATE chunks SET title = ? WHERE content_id = ? AND title <> ?",
+        (title, content.content_id, title),
+    )
+
+
 def _remove(cx: sqlite3.Connection, content_id: str) -> None:
     cx.execute("DELETE FROM chunks WHERE content_id = ?", (content_id,))
     cx.execute("DELETE FROM index_manifest WHERE content_id = ?", (content_id,))
@@ -340,28 +294,3 @@ def _discard(cx: sqlite3.Connection, content_id: str) -> None:
 def _has_session(cx: sqlite3.Connection, session_id: str) -> bool:
     found = cx.execute("SELECT 1 FROM sessions WHERE id = ?", (session_id,)).fetchone()
     return found is not None
-
-
-def _session(row: sqlite3.Row) -> SessionRow:
-    title, path = row["title"], row["transcript_path"]
-    return SessionRow(
-        row["number"],
-        str(row["id"]),
-        title if isinstance(title, str) else None,
-        path if isinstance(path, str) else None,
-    )
-
-
-def _noted(row: sqlite3.Row) -> Noted:
-    try:
-        metadata = orjson.loads(row["metadata"] or b"{}")
-    except (orjson.JSONDecodeError, TypeError):
-        metadata = {}
-    content_hash, title = row["content_hash"], row["title"]
-    return Noted(
-        str(row["content_id"]),
-        str(row["content_type"]),
-        content_hash if isinstance(content_hash, str) else None,
-        title if isinstance(title, str) else None,
-        metadata if isinstance(metadata, dict) else {},
-    )
