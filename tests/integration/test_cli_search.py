@@ -50,4 +50,4 @@ async def test_what_is_not_found_or_cannot_be_asked_is_told(world: ApiWorld) -> 
     assert "letter" in err or "type" in err
     status, _, err = await search(world)
     assert status == 2
-    assert "WORDS" in err
+    assert "WORD: give some words" in err
