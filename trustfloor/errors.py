@@ -55,6 +55,38 @@ def refused(response: httpx.Response) -> Refused:
     return Refused(response.status_code, problem if isinstance(problem, dict) else {})
 
 
+def document(response: httpx.Response) -> Any:
+    """The JSON that an answer is. Raises Unexpected for anything else."""
+    try:
+        return orjson.loads(response.content)
+    except orjson.JSONDecodeError:
+        raise _no_supervisor("the answer is no JSON", response) from None
+
+
+def stream_of_events(response: httpx.Response) -> httpx.Response:
+    """The same answer, if it is a stream of events. Raises Unexpected for anything else."""
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "text/event-stream":
+        raise _no_supervisor("the answer is no stream of events", response)
+    return response
+
+
+def begun(response: httpx.Response) -> tuple[str, int]:
+    """The session of the turn that an answer tells of, and the last event's number before it."""
+    try:
+        return response.headers["trustfloor-session"], int(response.headers["trustfloor-after"])
+    except (KeyError, ValueError):
+        raise _no_supervisor("the answer doesn't say which session it is of", response) from None
+
+
+def _no_supervisor(what: str, response: httpx.Response) -> Unexpected:
+    return Unexpected(
+        what,
+        where=str(response.url.copy_with(query=None)),
+        remedy="see whether a supervisor listens there, and of this version",
+    )
+
+
 def unreachable(url: str, error: httpx.TransportError) -> Unreachable:
     """What a failure of the connection to this address is to a person."""
     return Unreachable(

@@ -53,11 +53,11 @@ def find_token(data_dir: Path | None = None) -> str:
     """
     given = os.environ.get("TRUSTFLOOR_TOKEN")
     if given:
-        return _one_word(given, "TRUSTFLOOR_TOKEN", "set it to a token, or unset it")
+        return as_token(given, "TRUSTFLOOR_TOKEN", "set it to a token, or unset it")
     file = data_folder(data_dir) / "token"
     try:
         held = file.read_text(encoding="utf-8", errors="replace")
-        return _one_word(held, str(file), "name the supervisor's own data folder")
+        return as_token(held, str(file), "name the supervisor's own data folder")
     except OSError as error:
         raise Unreachable(
             f"there is no token to read: {error.strerror}",
@@ -66,8 +66,11 @@ def find_token(data_dir: Path | None = None) -> str:
         ) from None
 
 
-def _one_word(text: str, where: str, remedy: str) -> str:
-    """What a header can carry. Raises Unreachable for anything else, and doesn't repeat it."""
+def as_token(text: str, where: str, remedy: str) -> str:
+    """The token in a text, as a header can carry it.
+
+    Raises Unreachable for anything else, and doesn't repeat it.
+    """
     word = text.strip()
     if word and word.isascii() and word.isprintable() and " " not in word:
         return word

@@ -8,7 +8,7 @@ import httpx
 from trustfloor.aio.connection import SILENCE_SECONDS, AsyncConnection
 from trustfloor.aio.lasting import AsyncFeed
 from trustfloor.aio.turn import AsyncTurn as Turn
-from trustfloor.errors import Refused, Unreachable
+from trustfloor.errors import Refused, Unreachable, document
 from trustfloor.finding import find_token, find_url
 from trustfloor.heard import TERMINAL, Heard
 
@@ -66,7 +66,7 @@ class Client(AsyncConnection):
         """
         headers = {"If-None-Match": "*"} if only_new else {}
         response = await self.answer("POST", path, json=dict(body), headers=headers)
-        return response.json(), response.status_code == httpx.codes.CREATED
+        return document(response), response.status_code == httpx.codes.CREATED
 
     async def put(self, path: str, body: Mapping[str, Any]) -> Any:
         """Set something; the answer's JSON. Raises Unreachable or Refused."""
@@ -109,4 +109,4 @@ class Client(AsyncConnection):
 
     async def _ask(self, method: str, path: str, **request: Any) -> Any:
         response = await self.answer(method, path, **request)
-        return response.json() if response.content else None
+        return document(response) if response.content else None

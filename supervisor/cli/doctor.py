@@ -205,7 +205,7 @@ def check_running(settings: Settings) -> Check:
     """Whether a supervisor answers, and whether it could put its policy files in force."""
     url = find_url(settings.data_dir)
     try:
-        said = _asked(settings, "none is needed", "/api/health", _HEALTH_SECONDS)
+        said = _asked(settings, "none-is-needed", "/api/health", _HEALTH_SECONDS)
         policy = said["policy"]
         running = f"version {said['version']} answers at {url}, policy hash {policy['hash'][:12]}"
         fault = None if policy["error"] is None else PolicyFault(**policy["error"])

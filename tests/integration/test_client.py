@@ -3,15 +3,16 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
 
 from supervisor.trust.levels import TrustLevel
-from tests.worlds.house import prompt, step
+from tests.worlds.house import bash, prompt, step
 from tests.worlds.process_house import ProcessHouse, a_process_house
 from tests.worlds.waiting import A_WHILE
-from trustfloor.client import AsyncClient, Client, Refused, Unreachable
+from trustfloor.client import AsyncClient, Client, Heard, Refused, Unreachable
 
 PAGE = Path(__file__).parents[2] / "docs" / "client.md"
 
@@ -49,6 +50,46 @@ async def test_a_conversation_from_the_first_message_to_its_deletion(
         with pytest.raises(Refused) as refused:
             await client.sessions.get(session_id)
         assert (refused.value.status, refused.value.code) == (404, "session_not_found")
+
+
+async def test_a_turn_that_has_ended_tells_its_result_and_no_event_twice(
+    house: ProcessHouse,
+) -> None:
+    async with AsyncClient(house.url, house.token) as client, asyncio.timeout(A_WHILE):
+        turn = client.send(prompt(step("one")), trust_level="full")
+        assert [each.type async for each in turn][-1] == "done"
+        assert (await turn.result()).response == "one"
+        assert [each async for each in turn] == []
+        assert (await turn.result()).response == (await turn.answer()).response == "one"
+        assert await turn.abort() is False
+        in_one = client.send(prompt(step("two")), session_id=turn.session_id)
+        assert (await in_one.answer()).response == "two"
+        assert [each async for each in in_one] == []
+        assert (await in_one.result()).response == "two"
+
+
+async def test_a_turn_that_is_read_in_parts_tells_each_event_once(house: ProcessHouse) -> None:
+    async with AsyncClient(house.url, house.token) as client, asyncio.timeout(A_WHILE):
+        turn = client.send(prompt(step("one two three")), trust_level="full")
+        heard: list[Heard] = []
+        while not heard or heard[-1].type != "done":
+            async with aclosing(turn.events()) as events:
+                heard.append(await anext(events))
+        first = heard[0].seq
+        assert [each.seq for each in heard] == list(range(first, first + len(heard)))
+
+
+async def test_a_turn_that_was_aborted_raises_so_each_time_it_is_asked_for_its_result(
+    house: ProcessHouse,
+) -> None:
+    async with AsyncClient(house.url, house.token) as client, asyncio.timeout(A_WHILE):
+        turn = client.send(prompt(bash("sleep 60")), trust_level="full")
+        async for each in turn:
+            if each.type == "tool_use":
+                assert await turn.abort("enough")
+        for _ in range(2):
+            with pytest.raises(Refused, match="enough"):
+                await turn.result()
 
 
 async def test_one_who_follows_all_sessions_hears_of_each(house: ProcessHouse) -> None:

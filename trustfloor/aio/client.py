@@ -4,8 +4,6 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, Unpack
 
-import orjson
-
 from supervisor.api.bodies import ChatBody, HealthView, ReadinessView
 from supervisor.api.container_bodies import ContainersView
 from supervisor.api.import_bodies import ImportView
@@ -28,6 +26,7 @@ from trustfloor.aio.vault import (
     AsyncSearch,
     AsyncWorkspaces,
 )
+from trustfloor.errors import document
 from trustfloor.finding import find_token, find_url
 from trustfloor.heard import Heard, Page
 from trustfloor.terms import Terms
@@ -114,9 +113,7 @@ class AsyncClient(AsyncTyped):
         path = at(
             "/api/events", after=after, limit=limit, type=[*types] or None, session=session_id
         )
-        found: Mapping[str, Any] = orjson.loads(
-            (await self._connection.answer("GET", path)).content
-        )
+        found: Mapping[str, Any] = document(await self._connection.answer("GET", path))
         events = tuple(Heard(int(each["seq"]), each["type"], each) for each in found["events"])
         numbers = tuple(int(each) for each in found["numbers"])
         return Page(events, int(found["next"]), bool(found["more"]), bool(found["gap"]), numbers)

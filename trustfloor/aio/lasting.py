@@ -10,7 +10,7 @@ import orjson
 from httpx_sse import EventSource
 
 from trustfloor.aio.connection import AsyncConnection
-from trustfloor.errors import unreachable
+from trustfloor.errors import Unexpected, unreachable
 from trustfloor.heard import UNNUMBERED, Heard
 
 _PAUSES_SECONDS: Final = (0.1, 0.3, 1.0, 2.0, 4.0, 8.0, 15.0)
@@ -41,10 +41,18 @@ class AsyncLasting:
             if not event.data:  # a comment or a retry time is no event
                 continue
             self._failures = 0
-            if event.id:
-                self._last = int(event.id)
+            try:
+                if event.id:
+                    self._last = int(event.id)
+                said = orjson.loads(event.data)
+            except ValueError:
+                raise Unexpected(
+                    "an event isn't what this client knows",
+                    where=event.event,
+                    remedy="use the client that comes with the supervisor's version",
+                ) from None
             number = UNNUMBERED if self._last is None else self._last
-            yield Heard(number, event.event, orjson.loads(event.data))
+            yield Heard(number, event.event, said)
 
 
 class AsyncFeed(AsyncLasting):
@@ -55,7 +63,7 @@ class AsyncFeed(AsyncLasting):
         self._path = path
 
     async def events(self) -> AsyncGenerator[Heard]:
-        """What is said, as it comes. Raises Unreachable or Refused."""
+        """What is said, as it comes. Raises Unreachable, Refused or Unexpected."""
         while True:
             broke: httpx.TransportError | None = None
             begun = monotonic()

@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import httpx
-import orjson
 from pydantic import BaseModel, TypeAdapter
 
 from trustfloor.aio.connection import SILENCE_SECONDS, AsyncConnection
-from trustfloor.errors import Unexpected
+from trustfloor.errors import document
 from trustfloor.wire import File, named, understood
 
 M = TypeVar("M", bound=BaseModel)
@@ -50,8 +49,4 @@ class AsyncTyped:
 
 
 def _read(kind: type[M], response: httpx.Response) -> M:
-    try:
-        document = orjson.loads(response.content)
-    except orjson.JSONDecodeError:
-        raise Unexpected("the answer is no JSON", where=str(response.url.path)) from None
-    return understood(TypeAdapter(kind), document)
+    return understood(TypeAdapter(kind), document(response))

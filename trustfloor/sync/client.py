@@ -4,14 +4,13 @@ from collections.abc import Generator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, Unpack
 
-import orjson
-
 from supervisor.api.bodies import ChatBody, HealthView, ReadinessView
 from supervisor.api.container_bodies import ContainersView
 from supervisor.api.import_bodies import ImportView
 from supervisor.api.session_bodies import StatsView
 from supervisor.events.schema import DoneEvent
 from supervisor.trust.levels import TrustLevel
+from trustfloor.errors import document
 from trustfloor.finding import find_token, find_url
 from trustfloor.heard import Heard, Page
 from trustfloor.sync.access import Logins, Tokens
@@ -114,7 +113,7 @@ class Client(Typed):
         path = at(
             "/api/events", after=after, limit=limit, type=[*types] or None, session=session_id
         )
-        found: Mapping[str, Any] = orjson.loads((self._connection.answer("GET", path)).content)
+        found: Mapping[str, Any] = document(self._connection.answer("GET", path))
         events = tuple(Heard(int(each["seq"]), each["type"], each) for each in found["events"])
         numbers = tuple(int(each) for each in found["numbers"])
         return Page(events, int(found["next"]), bool(found["more"]), bool(found["gap"]), numbers)

@@ -8,8 +8,8 @@ from typing import Any, Final, Self
 import httpx
 from httpx_sse import EventSource
 
-from trustfloor.errors import Unreachable, refused, unreachable
-from trustfloor.finding import find_trust, no_trust
+from trustfloor.errors import Unreachable, refused, stream_of_events, unreachable
+from trustfloor.finding import as_token, find_trust, no_trust
 from trustfloor.private_socket import SCHEME, PrivateSocket, socket_of
 
 _WEB: Final = ("http://", "https://")
@@ -33,7 +33,9 @@ class Connection:
     """
 
     def __init__(self, url: str, token: str) -> None:
-        """Raises Unreachable for a socket that could be somebody else's, and for no address."""
+        """Raises Unreachable for a socket that could be another's, no address, or no token."""
+        # Checked here: HTTP's library would repeat what no header can carry in its complaint.
+        token = as_token(token, "token", "give it as `trustfloor serve` printed it")
         self._url = url
         if not _is_address(url):
             raise Unreachable(
@@ -88,9 +90,12 @@ class Connection:
 
     @contextmanager
     def opened(self, method: str, path: str, **request: Any) -> Iterator[EventSource]:
-        """A stream of events. Raises Refused, and httpx.TransportError where it breaks."""
+        """A stream of events.
+
+        Raises Refused, Unexpected, and httpx.TransportError where it breaks.
+        """
         with self.http.stream(method, path, **request) as response:
             if response.status_code != httpx.codes.OK:
                 response.read()
                 raise refused(response)
-            yield EventSource(response)
+            yield EventSource(stream_of_events(response))

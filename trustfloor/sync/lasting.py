@@ -9,7 +9,7 @@ import httpx
 import orjson
 from httpx_sse import EventSource
 
-from trustfloor.errors import unreachable
+from trustfloor.errors import Unexpected, unreachable
 from trustfloor.heard import UNNUMBERED, Heard
 from trustfloor.sync.connection import Connection
 
@@ -41,10 +41,18 @@ class Lasting:
             if not event.data:  # a comment or a retry time is no event
                 continue
             self._failures = 0
-            if event.id:
-                self._last = int(event.id)
+            try:
+                if event.id:
+                    self._last = int(event.id)
+                said = orjson.loads(event.data)
+            except ValueError:
+                raise Unexpected(
+                    "an event isn't what this client knows",
+                    where=event.event,
+                    remedy="use the client that comes with the supervisor's version",
+                ) from None
             number = UNNUMBERED if self._last is None else self._last
-            yield Heard(number, event.event, orjson.loads(event.data))
+            yield Heard(number, event.event, said)
 
 
 class Feed(Lasting):
@@ -55,7 +63,7 @@ class Feed(Lasting):
         self._path = path
 
     def events(self) -> Generator[Heard]:
-        """What is said, as it comes. Raises Unreachable or Refused."""
+        """What is said, as it comes. Raises Unreachable, Refused or Unexpected."""
         while True:
             broke: httpx.TransportError | None = None
             begun = monotonic()

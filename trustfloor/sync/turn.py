@@ -9,8 +9,8 @@ import httpx
 from httpx_sse import EventSource
 
 from supervisor.errors import unhappy_end
-from trustfloor.errors import Refused
-from trustfloor.heard import TERMINAL, Heard
+from trustfloor.errors import Refused, begun, document, refused
+from trustfloor.heard import TERMINAL, UNNUMBERED, Heard
 from trustfloor.sync.connection import Connection
 from trustfloor.sync.lasting import Lasting
 
@@ -22,7 +22,8 @@ class Turn(Lasting):
     """One turn's events, in order and each once, however often the connection breaks.
 
     It begins when its events, or its result, are first asked for. `session_id` is known as soon as
-    the supervisor has taken the message.
+    the supervisor has taken the message. Each event is told once, whoever asks: events that are
+    asked for again go on where the last left off, and behind the turn's end there are none.
     """
 
     def __init__(
@@ -31,6 +32,7 @@ class Turn(Lasting):
         super().__init__(connection, 0)
         self._body = body
         self._key = key or uuid4().hex
+        self._end: Heard | None = None
         self.session_id: str | None = None
 
     def __iter__(self) -> Generator[Heard]:
@@ -39,32 +41,36 @@ class Turn(Lasting):
     def events(self) -> Generator[Heard]:
         """Send the message and yield what is said, up to the turn's end.
 
-        Raises Unreachable or Refused. However often it is sent, it is taken once.
+        Raises Unreachable, Refused or Unexpected. However often it is sent, it is taken once.
         """
-        while True:
+        while self._end is None:
             broke: httpx.TransportError | None = None
             try:
                 with self._sent() if self.session_id is None else self._joined() as source:
                     if self.session_id is None:
-                        self.session_id = source.response.headers["trustfloor-session"]
-                        self._last = int(source.response.headers["trustfloor-after"])
+                        self.session_id, self._last = begun(source.response)
                     for heard in self._hear(source):
-                        yield heard
                         if heard.type in TERMINAL:
+                            self._end = heard
+                        yield heard
+                        if self._end is not None:
                             return
             except httpx.TransportError as error:
                 broke = error
             self._pause(broke)
 
     def result(self) -> "DoneEvent":
-        """Follow the turn to its `done`. However else it ends is raised as Refused."""
-        last: Heard | None = None
-        for heard in self.events():
-            last = heard
-        if last is None or last.type != "done":
-            problem = unhappy_end(*(("", {}) if last is None else (last.type, last.data)))
+        """Follow the turn to its `done`. However else it ends is raised as Refused.
+
+        It may be asked for after the events as well, and more than once.
+        """
+        for _ in self.events():
+            pass
+        end = self._end
+        if end is None or end.type != "done":
+            problem = unhappy_end(*(("", {}) if end is None else (end.type, end.data)))
             raise Refused(problem["status"], problem)
-        return _done(last.data)
+        return _done(end.data)
 
     def answer(self) -> "DoneEvent":
         """The same, asked for in one request; where that breaks, the turn is followed instead."""
@@ -77,9 +83,10 @@ class Turn(Lasting):
             self.reconnects += 1
             return self.result()
         if not response.is_success:
-            raise Refused(response.status_code, _document(response))
-        done = _done(response.json())
-        self.session_id = done.session_id
+            raise refused(response)
+        said = document(response)
+        done = _done(said)
+        self.session_id, self._end = done.session_id, Heard(UNNUMBERED, "done", said)
         return done
 
     def abort(self, reason: str = "aborted by a client") -> bool:
@@ -88,7 +95,7 @@ class Turn(Lasting):
             return False
         path = f"/api/chat/session/{self.session_id}/abort"
         answer = self._connection.answer("POST", path, json={"reason": reason})
-        return bool(answer.json()["aborted"])
+        return bool(document(answer)["aborted"])
 
     def _sent(self) -> AbstractContextManager[EventSource]:
         key = {"Idempotency-Key": self._key}
@@ -100,14 +107,6 @@ class Turn(Lasting):
             f"/api/chat/session/{self.session_id}/stream?until=done",
             headers={"Last-Event-ID": str(self._last)},
         )
-
-
-def _document(response: httpx.Response) -> Mapping[str, Any]:
-    try:
-        problem = response.json()
-    except ValueError:
-        return {}
-    return problem if isinstance(problem, dict) else {}
 
 
 def _done(data: Mapping[str, Any]) -> "DoneEvent":

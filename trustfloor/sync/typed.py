@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import httpx
-import orjson
 from pydantic import BaseModel, TypeAdapter
 
-from trustfloor.errors import Unexpected
+from trustfloor.errors import document
 from trustfloor.sync.connection import SILENCE_SECONDS, Connection
 from trustfloor.wire import File, named, understood
 
@@ -48,8 +47,4 @@ class Typed:
 
 
 def _read(kind: type[M], response: httpx.Response) -> M:
-    try:
-        document = orjson.loads(response.content)
-    except orjson.JSONDecodeError:
-        raise Unexpected("the answer is no JSON", where=str(response.url.path)) from None
-    return understood(TypeAdapter(kind), document)
+    return understood(TypeAdapter(kind), document(response))

@@ -160,7 +160,7 @@ async def _until_it_answers(process: asyncio.subprocess.Process, world: World) -
         async with asyncio.timeout(_READY_SECONDS):
             while process.returncode is None:
                 try:
-                    async with Client(_url(world), "none is needed") as client:
+                    async with Client(_url(world), "none-is-needed") as client:
                         await client.get("/api/health")
                 except Unreachable:
                     await asyncio.sleep(_POLL_SECONDS)
