@@ -6,6 +6,7 @@ found by the same search.
 
 import asyncio
 import logging
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
@@ -33,14 +34,11 @@ def in_arguments(text: str) -> Iterator[str]:
 
 def in_files(folder: Path, text: str) -> Iterator[str]:
     """Files below the folder that have it; transcripts aside, which have what a server tells."""
-    for each in folder.rglob("*"):
-        with suppress(OSError):
-            if (
-                each.is_file()
-                and "projects" not in each.parts
-                and text.encode() in each.read_bytes()
-            ):
-                yield str(each)
+    for parent, _, names in os.walk(folder):  # which bears folders that vanish meanwhile
+        for each in (Path(parent, name) for name in names if "projects" not in Path(parent).parts):
+            with suppress(OSError):
+                if each.is_file() and text.encode() in each.read_bytes():
+                    yield str(each)
 
 
 def look(name: str) -> dict[str, object]:
