@@ -18,6 +18,7 @@ from supervisor.gate.facts import fetch_facts
 from supervisor.gate.found import effects_of
 from supervisor.gate.inputs import copy_of, names_fit, place_fits, run
 from supervisor.gate.policy_files import PolicySource
+from supervisor.gate.swapped import swapped
 from supervisor.gate.unasked import Unasked
 from supervisor.ids import RequestId
 from supervisor.observability.traces import span
@@ -27,6 +28,7 @@ from supervisor.policy.decide import internal_error
 from supervisor.policy.needs import Asking
 from supervisor.policy.permissions import Bounds
 from supervisor.policy.session_permissions import SessionPermissions
+from supervisor.policy.shown import shown
 from supervisor.policy.wanted import wanted
 from supervisor.runtimes.honeytokens import Honeytokens
 from supervisor.trust.levels import TrustLevel
@@ -193,12 +195,19 @@ class Gate:
         )
         if answer.decision != "granted":
             return _refused(said, answer, self._approvals.timeout_s), answer.request_id
-        # The person took their time: the files and the policy may be others by now.
-        _asking, again = await self._judge(call, self._policy.current)
-        if isinstance(again, Deny):
-            return again, answer.request_id
         granted = Allow(rule=said.rule, reason="a person granted this call", input=call.input)
-        return granted, answer.request_id
+        return await self._against(asking) or granted, answer.request_id
+
+    async def _against(self, asked: Asking) -> Deny | None:
+        """Why a call that was granted may not run; None: it may.
+
+        The person took their time: the files and the policy may be others by now.
+        """
+        anew, said = await self._judge(asked.call, self._policy.current)
+        if isinstance(said, Deny):
+            return said
+        moved = swapped(asked.facts, anew.facts)
+        return None if moved is None or isinstance(said, Allow) else _led_elsewhere(moved)
 
     async def _offer(self, asking: Asking) -> Offer:
         async def is_covered() -> bool:
@@ -231,6 +240,13 @@ def _too_large_to_show() -> Deny:
         rule="too-large-to-show",
         reason="a person would have to decide, but the input is too large to be shown: more than "
         f"{LARGEST_SHOWN} bytes; do it in smaller calls",
+    )
+
+
+def _led_elsewhere(name: str) -> Deny:
+    return Deny(
+        rule="changed-meanwhile",
+        reason=f"{shown(name)} leads elsewhere than when a person was asked about it; ask again",
     )
 
 
