@@ -1,6 +1,7 @@
 """The folders of one supervisor: made, closed to others, and held for as long as it runs."""
 
 import contextlib
+import logging
 import os
 import stat
 from contextlib import AsyncExitStack
@@ -13,7 +14,9 @@ from supervisor.ids import InstanceId, new_turn_id
 from supervisor.settings import Settings
 from supervisor.storage.identity import instance_of, private_folder, remember_vault
 from supervisor.storage.lock import hold_data_folder, hold_database
-from supervisor.storage.place import database_place
+from supervisor.storage.place import DATABASE, database_place
+
+logger = logging.getLogger(__name__)
 
 _SOCKET_PATH_BYTES: Final = 107  # sockaddr_un, unix(7)
 
@@ -45,6 +48,7 @@ class Places:
 def prepare(settings: Settings, stack: AsyncExitStack) -> Places:
     """The folders, held until the stack is left. Raises ConfigurationError, DataFolderInUse."""
     _require_folder(settings.vault)
+    _warn_of_a_vault_around(settings.vault)
     data = private_folder(settings.data_dir)
     stack.enter_context(hold_data_folder(data))
     stack.enter_context(hold_database(database_place(settings.vault)))
@@ -76,6 +80,16 @@ def _require_folder(vault: Path) -> None:
             where=str(vault),
             remedy="give one with --vault or TRUSTFLOOR_VAULT",
         )
+
+
+def _warn_of_a_vault_around(vault: Path) -> None:
+    for each in vault.parents:
+        if os.path.lexists(each / DATABASE):
+            logger.warning(
+                "this vault lies in another one, %s: agents there can write here, files of agents"
+                " and policies included; what to do: move one of them, if you don't mean that",
+                each,
+            )
 
 
 def _remove_if_empty(runtime: Path) -> None:

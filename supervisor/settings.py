@@ -6,10 +6,10 @@
 import ipaddress
 import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AliasChoices, Field, SecretStr, field_validator
+from pydantic import AliasChoices, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from supervisor.trust.levels import TrustLevel
@@ -223,6 +223,16 @@ class Settings(BaseSettings):
                 raise ValueError(f"{each!r} is not HERE=THERE")
             pairs.append((Path(here), Path(there)))
         return tuple(pairs)
+
+    @model_validator(mode="after")
+    def _work_apart(self) -> Self:
+        """A data folder inside of the vault is let be: it is masked there."""
+        if self.vault == Path(self.vault.anchor):
+            raise ValueError("the vault is the whole file system: give the folder of your files")
+        for own in (self.data_dir, self.runtime_dir):
+            if self.vault.is_relative_to(own):
+                raise ValueError(f"the vault, {self.vault}, lies in the supervisor's own {own}")
+        return self
 
     @property
     def scenario(self) -> Path | None:

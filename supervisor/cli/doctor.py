@@ -62,7 +62,8 @@ def doctor(
     except ValidationError as error:
         for fault in error.errors(include_input=False, include_url=False):
             place = ".".join(map(str, fault["loc"]))
-            show(screen, Check("settings", ok=False, detail=f"{place}: {say(fault)}"))
+            said = f"{place}: {say(fault)}" if place else say(fault)
+            show(screen, Check("settings", ok=False, detail=said))
         raise typer.Exit(1) from None
     except ConfigurationError as error:
         said = f"{error.where}: {error.message}"

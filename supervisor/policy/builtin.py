@@ -1,18 +1,24 @@
 """Self-protection: what no policy file can remove, as data."""
 
 from collections.abc import Iterable
+from typing import Final
 
 from wcmatch import glob as wcglob
 
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.deny_list import DenyList, DenyRule
 
+# Another vault may lie in this one: its database holds what was said there. Any other folder of
+# the name may be moved and removed (see `Kept`, which stops at a star).
+_BELOW: Final = "*/**/Chat/sessions.db*"
+_DATABASES: Final = ("Chat/sessions.db*", "Chat/events.db*", "Chat/audit*", _BELOW)
+
 PROTECTED: tuple[DenyRule, ...] = (
     DenyRule(
         id="own-databases",
         reason="the supervisor's own records can't be changed by an agent",
         names=(".trustfloor",),
-        paths=("Chat/sessions.db*", "Chat/events.db*", "Chat/audit*"),
+        paths=_DATABASES,
     ),
     DenyRule(
         id="own-policy",
@@ -68,7 +74,7 @@ HIDDEN: tuple[DenyRule, ...] = (
         id="hidden-records",
         reason="transcripts and the supervisor's records are out of an agent's reach",
         names=(".trustfloor",),
-        paths=("Chat/sessions.db*", "Chat/events.db*", "Chat/audit*", "**/.claude/projects"),
+        paths=(*_DATABASES, "**/.claude/projects"),
         copies=True,
     ),
     DenyRule(

@@ -154,6 +154,15 @@ async def test_a_second_one_on_the_same_vault_is_told_that_the_vault_is_the_conf
     assert "another vault with --vault" in said
 
 
+async def test_a_vault_in_another_vault_is_warned_of(tmp_path: Path) -> None:
+    async with supervisor_process(tmp_path, SCENARIO) as running:
+        assert "lies in another" not in running.log
+    (tmp_path / "Chat").mkdir()
+    (tmp_path / "Chat" / "sessions.db").touch()
+    async with supervisor_process(tmp_path, SCENARIO) as running:
+        assert f"this vault lies in another one, {tmp_path}: " in running.log
+
+
 async def test_a_broken_policy_file_is_named_once(tmp_path: Path) -> None:
     policies = tmp_path / "policies"
     policies.mkdir()

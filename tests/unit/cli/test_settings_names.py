@@ -1,8 +1,10 @@
 """A variable that begins like ours and is none is refused, so that no misspelt floor is ignored."""
 
 import os
+from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from supervisor.errors import ConfigurationError
 from supervisor.settings import Settings
@@ -28,7 +30,7 @@ def test_the_table_of_names_has_every_setting() -> None:
     "variables",
     [
         {},
-        {"TRUSTFLOOR_VAULT": "~/v", "TRUSTFLOOR_POLICIES": "p", "TRUSTFLOOR_DATA_DIR": "~/d/.."},
+        {"TRUSTFLOOR_VAULT": "~/v", "TRUSTFLOOR_POLICIES": "p", "TRUSTFLOOR_DATA_DIR": "~/d/e/.."},
         {"VAULT_PATH": "/v", "TRUSTFLOOR_RUNTIME_DIR": "r"},
         {"VAULT_PATH": "/v", "TRUSTFLOOR_VAULT": "/w", "trustfloor_policies": "/p"},
         {"TRUSTFLOOR_VAULT": "", "VAULT_PATH": "/v", "XDG_DATA_HOME": "/x", "vault": "/u"},
@@ -70,3 +72,14 @@ def test_one_that_is_near_to_none_points_to_the_list() -> None:
     with pytest.raises(ConfigurationError) as found:
         check_variables(["TRUSTFLOOR_"])
     assert found.value.remedy
+
+
+@pytest.mark.parametrize("vault", ["/", "/own/data", "/own/data/a/b", "/own/run/x"])
+def test_no_vault_is_the_whole_disk_or_lies_in_what_is_the_supervisors(vault: str) -> None:
+    with pytest.raises(ValidationError, match="the vault"):
+        Settings(vault=Path(vault), data_dir=Path("/own/data"), runtime_dir=Path("/own/run"))
+
+
+@pytest.mark.parametrize("vault", ["/own", "/own/database", "/home/ada"])
+def test_a_vault_may_lie_beside_what_is_the_supervisors_and_around_it(vault: str) -> None:
+    Settings(vault=Path(vault), data_dir=Path("/own/data"), runtime_dir=Path("/own/run"))

@@ -46,6 +46,11 @@ def judge(tool: str, level: TrustLevel, name: str, *, inside: bool = True, **mor
         # hidden below full
         ("Read", VAULT, ".claude/projects/x/y.jsonl", True, "hidden-records"),
         ("Read", SANDBOXED, "Chat/sessions.db", True, "hidden-records"),
+        # of a vault that lies in this one as well
+        ("Read", SANDBOXED, "work/Chat/sessions.db", True, "hidden-records"),
+        ("Read", VAULT, "a/b/Chat/sessions.db-wal", True, "hidden-records"),
+        ("Write", VAULT, "work/Chat/sessions.db", True, "own-databases"),
+        ("Write", FULL, "/home/ada/other/Chat/sessions.db", False, "own-databases"),
     ],
 )
 def test_these_are_denied_by_the_rule_that_stands_highest(
