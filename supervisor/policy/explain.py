@@ -8,9 +8,10 @@ from supervisor.nearest import nearest
 from supervisor.policy.bash.effect import Act, Analysis, Effect
 from supervisor.policy.bash.invocation import Part
 from supervisor.policy.bash.value import HOLE, Value
-from supervisor.policy.call import Ask, Facts, PathFact, ToolCall, Verdict, verdict_word
+from supervisor.policy.call import Ask, Facts, PathFact, ToolCall, Use, Verdict, verdict_word
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.permissions import GrantKind
+from supervisor.policy.targets import CHANGES
 from supervisor.policy.wanted import COMMAND_FIELDS
 from supervisor.policy.wants import Wants
 from supervisor.trust.levels import TrustLevel
@@ -20,6 +21,9 @@ _OUTSIDE_OF_A_CAGE: Final[Mapping[TrustLevel, str]] = {
     TrustLevel.SANDBOXED: f"{_OUTSIDE}, in the sandbox alone: gone after this message",
     TrustLevel.VAULT: f"{_OUTSIDE}, in the cage alone: gone after this message",
 }
+_SYSTEM: Final = ("/usr/", "/etc/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/opt/")
+"""What no agent in a cage changes, so nothing there comes to be with a message, or goes with it."""
+_READ_ONLY: Final = "read-only in a sandbox: this fails, whatever is answered"
 _NO_CAGE: Final = "not-confined"
 """The rule of a verdict about a command that no cage would hold."""
 MOST_SHOWN: Final = 200
@@ -148,7 +152,11 @@ def explain(  # noqa: PLR0913  (all that a decision depended on, and what came o
     command = _command_of(call)
     level = TrustLevel.FULL if verdict.rule == _NO_CAGE else call.level
     outside = _OUTSIDE_OF_A_CAGE.get(level, _OUTSIDE)
-    shown = [_path(fact, call, policy, outside) for fact in facts.paths[:MOST_SHOWN]]
+    changed = _changed(wants)
+    shown = [
+        _path(fact, call, policy, outside, changed=index in changed)
+        for index, fact in enumerate(facts.paths[:MOST_SHOWN])
+    ]
     by_effect: dict[int, list[ShownPath]] = {}
     of_call: list[ShownPath] = []
     for want, path in zip(wants.paths, shown, strict=False):
@@ -183,6 +191,16 @@ def explain(  # noqa: PLR0913  (all that a decision depended on, and what came o
         suggestions=tuple(
             ShownSuggestion(each.kind.value, each.pattern, each.covers) for each in offers
         ),
+    )
+
+
+def _changed(wants: Wants) -> frozenset[int]:
+    """Which of the paths are written, removed or changed."""
+    effects = wants.analysis.effects if wants.analysis is not None else ()
+    return frozenset(
+        index
+        for index, want in enumerate(wants.paths)
+        if (want.use is Use.WRITE if want.effect is None else effects[want.effect].act in CHANGES)
     )
 
 
@@ -237,12 +255,18 @@ def _effect(effect: Effect, text: str, paths: Sequence[ShownPath]) -> ShownEffec
     )
 
 
-def _path(fact: PathFact, call: ToolCall, policy: CompiledPolicy, outside: str) -> ShownPath:
+def _path(
+    fact: PathFact, call: ToolCall, policy: CompiledPolicy, outside: str, *, changed: bool
+) -> ShownPath:
     denied = policy.may_not_be_named(call.level)
+    fails = changed and fact.inside and call.level is TrustLevel.SANDBOXED
+    if any(name.startswith(_SYSTEM) for name in fact.names):
+        outside = _OUTSIDE
     remarks = (
         (fact.problem is not None, f"can't be a path: {fact.problem}"),
         (fact.doubt is not None, f"not sure: {fact.doubt}"),
         (not fact.inside and fact.problem is None, outside),
+        (fails, _READ_ONLY),
         (fact.holds_denied, "a search below it would read denied files, or it can't be told"),
         (fact.holds_protected is not None, f"holds what {fact.holds_protected} protects"),
         (fact.links > 1, f"has {fact.links} hard links"),

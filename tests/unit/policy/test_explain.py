@@ -100,6 +100,43 @@ def test_a_place_in_a_cage_is_not_taken_for_one_on_the_persons_disk(
     assert found.paths[0].remarks == (f"outside the vault{remark}",)
 
 
+@pytest.mark.parametrize("level", list(TrustLevel))
+def test_what_is_the_systems_is_not_said_to_go_with_the_message(level: TrustLevel) -> None:
+    found = explain(
+        ToolCall("Read", {"file_path": "/etc/hosts"}, "t", level, "/vault", "/vault"),
+        Wants(paths=(Wanted("/etc/hosts", Use.READ),)),
+        Facts((PathFact("/etc/hosts", False, ("/etc/hosts",), use=Use.READ),)),
+        Deny("vault-confinement", "no"),
+        POLICY,
+    )
+    assert found.paths[0].remarks == ("outside the vault",)
+
+
+@pytest.mark.parametrize(
+    ("level", "use", "remarks"),
+    [
+        (
+            TrustLevel.SANDBOXED,
+            Use.WRITE,
+            ("read-only in a sandbox: this fails, whatever is answered",),
+        ),
+        (TrustLevel.SANDBOXED, Use.READ, ()),
+        (TrustLevel.VAULT, Use.WRITE, ()),
+    ],
+)
+def test_who_is_asked_for_a_write_that_a_sandbox_cant_do_is_told_so(
+    level: TrustLevel, use: Use, remarks: tuple[str, ...]
+) -> None:
+    found = explain(
+        ToolCall("Write", {"file_path": "/vault/a.md"}, "t", level, "/vault", "/vault"),
+        Wants(paths=(Wanted("/vault/a.md", use),)),
+        Facts((PathFact("/vault/a.md", True, ("a.md",), use=use),)),
+        Ask("sandboxed-write", "a person decides about write"),
+        POLICY,
+    )
+    assert found.paths[0].remarks == remarks
+
+
 def test_what_a_call_names_by_itself_stands_by_itself() -> None:
     call = ToolCall("Write", {"file_path": ".mcp.json"}, "t", TrustLevel.FULL, "/vault", "/vault")
     found = explain(
