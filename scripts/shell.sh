@@ -11,19 +11,40 @@ die() {
     exit 1
 }
 
+# Asked for help, a script shows what stands at its top, and does nothing.
+case "${1:-}" in
+    -h | --help)
+        sed -n '2,/^[^#]/ s/^# \{0,1\}//p' "$(dirname "${BASH_SOURCE[0]}")/$name"
+        exit 0
+        ;;
+esac
+
+# For a script that takes no words: a mistyped one is told, and not passed over.
+#
+#   no_words "$@"
+no_words() { [ $# -eq 0 ] || die "usage: scripts/$name, without more words"; }
+
+# Why nothing can be done as root from here; empty if it can.
+why_no_root() {
+    if [ "$(id -u)" = 0 ]; then return; fi
+    if ! command -v sudo >/dev/null; then
+        echo "there is no sudo"
+    elif [ ! -t 0 ] && ! sudo -n true 2>/dev/null; then
+        echo "sudo asks for a password, but there is no terminal to ask at"
+    fi
+}
+
 # Runs a command as root: directly, or by sudo, which asks for a password only at a terminal.
 as_root() {
+    local why
+    why=$(why_no_root)
+    [ -z "$why" ] || die "this needs root, and $why: run as root:  $(printf '%q ' "$@")"
     if [ "$(id -u)" = 0 ]; then
         "$@"
-    elif ! command -v sudo >/dev/null; then
-        die "this needs root, and there is no sudo: run as root:  $*"
     elif [ -t 0 ]; then
         sudo "$@"
-    elif sudo -n true 2>/dev/null; then
-        sudo -n "$@"
     else
-        die "this needs root, and sudo asks for a password, but there is no terminal to ask at:" \
-            "run it at a terminal, or as root:  $*"
+        sudo -n "$@"
     fi
 }
 
@@ -54,7 +75,7 @@ use_our_engine() {
 #
 #   with_engine_rights SCRIPT "$@"
 with_engine_rights() {
-    local socket group said kept
+    local socket group said kept why
     socket=$(engine_socket)
     if [ ! -S "$socket" ] || [ -w "$socket" ]; then return; fi
     group=$(stat -c %g "$socket")
@@ -63,6 +84,9 @@ with_engine_rights() {
         die "$socket can't be written to, even $([ "$(id -u)" = 0 ] && echo "as root" || echo "with the group $said")"
     fi
     command -v setpriv >/dev/null || die "$socket is not yours to use: join its group, with  sudo usermod -aG $said $(id -un)"
+    why=$(why_no_root)
+    [ -z "$why" ] || die "$socket is not yours to use, and $why. As root, once:  usermod -aG $said $(id -un)" \
+        "   then log in anew; whoever has that group can become root by it"
     say "$socket is not yours to use, so this run has its group, $said, lent by sudo. To have it for good:"
     say "  sudo usermod -aG $said $(id -un)    and log in anew; whoever has it can become root by it"
     kept=$(mktemp)

@@ -15,6 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = sorted(each for each in (ROOT / "scripts").iterdir() if each.is_file())
+COMMANDS = [each for each in SCRIPTS if each.name != "shell.sh"]
 
 
 def run(script: str, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -56,6 +57,39 @@ def test_every_script_is_sound_shell(script: Path) -> None:
     subprocess.run(["bash", "-n", script], check=True)
     sourced = script.name == "shell.sh"
     assert os.access(script, os.X_OK) != sourced
+
+
+@pytest.mark.parametrize("option", ["--help", "-h"])
+@pytest.mark.parametrize("script", COMMANDS, ids=lambda script: script.name)
+def test_a_script_that_is_asked_for_help_says_what_it_is_for_and_does_nothing(
+    script: Path, option: str, tmp_path: Path
+) -> None:
+    # Without a PATH it could do nothing: what it shows is shown before anything is looked for.
+    for name in ("bash", "dirname", "basename", "sed"):
+        (tmp_path / name).symlink_to(str(shutil.which(name)))
+    shown = subprocess.run(
+        [str(shutil.which("bash")), os.path.relpath(script, tmp_path), option],
+        env={"PATH": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    assert (shown.returncode, shown.stderr) == (0, "")
+    first = script.read_text().splitlines()[1]
+    assert shown.stdout.splitlines()[0] == first.removeprefix("# ")
+    assert "set -euo" not in shown.stdout
+
+
+@pytest.mark.parametrize(
+    "script", ["images", "runner-image", "supervisor-image", "find-base", "lint", "setup", "engine"]
+)
+def test_a_word_that_a_script_doesnt_know_is_told_before_anything_is_done(script: str) -> None:
+    told = run(f"scripts/{script}", "--hlep")
+    assert told.returncode == 1
+    assert f"{script}: usage: scripts/{script}" in told.stderr
+    assert len(told.stderr.splitlines()) == 1
 
 
 def test_setup_does_nothing_and_says_nothing_the_second_time() -> None:

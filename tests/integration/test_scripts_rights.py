@@ -143,7 +143,9 @@ def test_a_password_that_nobody_can_be_asked_for_is_told(newcomer: Newcomer) -> 
 def test_a_machine_without_sudo_is_told_what_to_run_as_root(newcomer: Newcomer) -> None:
     told = newcomer.run()
     assert told.returncode == 1
-    assert "there is no sudo: run as root:  setpriv" in told.stderr
+    assert "is not yours to use, and there is no sudo. As root, once:  usermod -aG" in told.stderr
+    assert "setpriv" not in told.stderr, "what it would run is of no use to anybody else"
+    assert list((newcomer.folder / "tmp").iterdir()) == []
 
 
 def test_an_engine_of_another_machine_is_refused_with_the_variable_s_name(
