@@ -68,13 +68,12 @@ def prepare(settings: Settings, stack: AsyncExitStack) -> Places:
 
 def _require_folder(vault: Path) -> None:
     try:
-        is_folder = stat.S_ISDIR(vault.stat().st_mode)
-        why = "is not a folder"
+        why = None if stat.S_ISDIR(vault.stat().st_mode) else "is not a folder"
     except (FileNotFoundError, NotADirectoryError):
-        is_folder, why = False, "is not a folder"
+        why = "is not a folder"
     except OSError as error:
-        is_folder, why = False, f"can't be looked at: {error.strerror}"
-    if not is_folder:
+        why = f"can't be looked at: {error.strerror}"
+    if why is not None:
         raise ConfigurationError(
             f"the vault {why}",
             where=str(vault),

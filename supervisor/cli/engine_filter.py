@@ -10,6 +10,7 @@ import typer
 from pydantic import ValidationError
 
 from supervisor.api.faults import say
+from supervisor.cli.complaints import complain_of_error
 from supervisor.engine_filter.opened import open_filter
 from supervisor.errors import TrustfloorError
 from supervisor.observability.logs import configure_logs
@@ -34,24 +35,19 @@ def engine_filter(
         permissions = int(mode, 8)
     except ValidationError as error:
         for fault in error.errors(include_input=False, include_url=False):
-            sys.stderr.write(f"error: {say(fault)}\n  where: {'.'.join(map(str, fault['loc']))}\n")
+            complain_of_error(say(fault), ".".join(map(str, fault["loc"])))
         raise typer.Exit(2) from None
     except ValueError:
-        sys.stderr.write(f"error: {mode!r} is no octal number\n  where: --mode\n")
+        complain_of_error(f"{mode!r} is no octal number", "--mode")
         raise typer.Exit(2) from None
     configure_logs(settings.log_format)
     try:
         asyncio.run(_run(settings, listen.absolute(), engine.absolute(), permissions))
     except TrustfloorError as error:
-        for line in (
-            f"error: {error.message}",
-            f"  where: {error.where}",
-            f"  what to do: {error.remedy}",
-        ):
-            sys.stderr.write(line + "\n")
+        complain_of_error(error.message, error.where, error.remedy)
         raise typer.Exit(1) from None
     except OSError as error:
-        sys.stderr.write(f"error: {error.strerror or error}\n  where: {listen}\n")
+        complain_of_error(error.strerror or str(error), str(listen))
         raise typer.Exit(1) from None
 
 

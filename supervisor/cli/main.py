@@ -10,6 +10,7 @@ from typing import Annotated, Final
 
 import typer
 
+from supervisor.cli.complaints import complain_of_error
 from supervisor.cli.hidden_key import hide_key
 from supervisor.cli.lazy import lazy
 
@@ -74,7 +75,7 @@ def _trustfloor(
     try:
         check_variables(os.environ)
     except ConfigurationError as error:
-        sys.stderr.write(f"error: {error.message}\n  what to do: {error.remedy}\n")
+        complain_of_error(error.message, remedy=error.remedy)
         raise typer.Exit(2) from None
 
 
@@ -95,26 +96,20 @@ def main() -> None:
         sys.stderr.write("error: a word of the command is no UTF-8, and can't be sent\n")
         sys.exit(2)
     except Exception as error:
-        said = _what_a_person_can_mend(error)
-        if said is None:
+        if not _is_told(error):
             raise  # the fault is ours
-        sys.stderr.write(said)
         sys.exit(1)
 
 
-def _what_a_person_can_mend(error: Exception) -> str | None:
-    """What to say of a setting or a file that no command foresaw; None: it is a fault of ours."""
-    from supervisor.cli.neutral import neutral  # noqa: PLC0415 - only where something went wrong
-    from supervisor.errors import TrustfloorError  # noqa: PLC0415
+def _is_told(error: Exception) -> bool:
+    """Tell of a setting or a file that no command foresaw; False: it is a fault of ours."""
+    from supervisor.errors import TrustfloorError  # noqa: PLC0415 - as the commands themselves
 
     match error:
         case TrustfloorError(message=what, where=where, remedy=remedy):
-            pass
+            complain_of_error(what, where, remedy)
         case OSError(strerror=str(what), filename=str(where)):
-            remedy = None
+            complain_of_error(what, where)
         case _:
-            return None
-    lines = [f"error: {what}"]
-    lines += [f"  where: {where}"] * bool(where)
-    lines += [f"  what to do: {remedy}"] * bool(remedy)
-    return "".join(neutral(line) + "\n" for line in lines)
+            return False
+    return True

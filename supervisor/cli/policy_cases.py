@@ -6,14 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from supervisor.cli.complaints import complain
 from supervisor.cli.json_out import write_json
-from supervisor.cli.policy_sources import (
-    Page,
-    complain,
-    fail,
-    open_source,
-    read_folders,
-)
+from supervisor.cli.policy_sources import Page, fail, open_source, read_folders
 from supervisor.errors import TrustfloorError
 from supervisor.gate.cases import run_cases
 from supervisor.gate.policy_files import PolicySource

@@ -7,14 +7,8 @@ from typing import Annotated
 
 import typer
 
-from supervisor.cli.policy_sources import (
-    Page,
-    complain,
-    complain_of,
-    open_source,
-    read_folders,
-    tidy,
-)
+from supervisor.cli.complaints import complain
+from supervisor.cli.policy_sources import Page, complain_of, open_source, read_folders, tidy
 from supervisor.errors import ConfigurationError
 from supervisor.gate.policy_files import PolicySource, policy_files, read_file
 from supervisor.policy.examples import failing_examples

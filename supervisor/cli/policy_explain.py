@@ -10,14 +10,9 @@ import orjson
 import typer
 
 from supervisor.cli.choices import choice
+from supervisor.cli.complaints import complain
 from supervisor.cli.json_out import write_json
-from supervisor.cli.policy_sources import (
-    Page,
-    complain,
-    fail,
-    open_source,
-    read_folders,
-)
+from supervisor.cli.policy_sources import Page, fail, open_source, read_folders
 from supervisor.errors import InvalidRequest
 from supervisor.gate.explaining import Asked, explain_call
 from supervisor.policy.call import ToolCall

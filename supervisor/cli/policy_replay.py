@@ -8,9 +8,10 @@ from typing import Annotated, Any
 import orjson
 import typer
 
+from supervisor.cli.complaints import complain
 from supervisor.cli.json_out import write_json
 from supervisor.cli.moments import line_moment, moment_of
-from supervisor.cli.policy_sources import Page, complain, open_source, read_folders
+from supervisor.cli.policy_sources import Page, open_source, read_folders
 from supervisor.gate.recorded import RecordedDecisions
 from supervisor.policy.compiled import CompiledPolicy
 from supervisor.policy.replay import Flip, Recorded, Replay, flips_by_rule, replayed

@@ -1,7 +1,6 @@
 """What the `policy` commands begin with: the folders, the files, and how mistakes are told."""
 
 import os
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
@@ -9,6 +8,7 @@ from typing import NoReturn
 import typer
 from rich.text import Text
 
+from supervisor.cli.complaints import complain
 from supervisor.cli.lines import console
 from supervisor.cli.neutral import neutral
 from supervisor.errors import ConfigurationError, TrustfloorError
@@ -65,16 +65,6 @@ def fail(error: TrustfloorError, status: int = 1) -> NoReturn:
 def complain_of(fault: PolicyFault) -> None:
     """One mistake in a policy file, its place first, as editors and people look for it."""
     complain(f"{fault.place}: {fault.expected}", remedy=fault.remedy)
-
-
-def complain(message: str, where: str | None = None, remedy: str | None = None) -> None:
-    """A line on standard error, and what belongs to it."""
-    lines = [message]
-    if where:
-        lines.append(f"  where: {where}")
-    if remedy:
-        lines.append(f"  {remedy}" if remedy.startswith("did you") else f"  what to do: {remedy}")
-    sys.stderr.write("\n".join(neutral(line) for line in lines) + "\n")
 
 
 class Page:

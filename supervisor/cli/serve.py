@@ -21,6 +21,7 @@ from supervisor.api.main import make_api
 from supervisor.api.parts import Parts
 from supervisor.app import open_supervisor
 from supervisor.cli.choices import choice, whole_number
+from supervisor.cli.complaints import complain_of_error
 from supervisor.cli.descriptors import take_enough_descriptors
 from supervisor.cli.hidden_key import close_memory, take_hidden_key
 from supervisor.cli.http_server import (
@@ -92,10 +93,10 @@ def serve(  # noqa: PLR0913 - each is an option of the command
     try:
         asyncio.run(_serve(settings, certificate))
     except TrustfloorError as error:
-        _complain(error.message, error.where, error.remedy)
+        complain_of_error(error.message, error.where, error.remedy)
         raise typer.Exit(1) from None
     except asyncio.CancelledError:
-        _complain("stopped before it was up", None, None)
+        complain_of_error("stopped before it was up")
         raise typer.Exit(1) from None
 
 
@@ -105,24 +106,25 @@ def _settings(**options: Any) -> Settings:
         return Settings(**given)
     except ValidationError as error:
         for fault in error.errors(include_input=False, include_url=False):
-            _complain(say(fault), ".".join(map(str, fault["loc"])), None)
+            complain_of_error(say(fault), ".".join(map(str, fault["loc"])))
         raise typer.Exit(2) from None
     except ConfigurationError as error:
-        _complain(error.message, error.where, error.remedy)
+        complain_of_error(error.message, error.where, error.remedy)
         raise typer.Exit(2) from None
 
 
 def _require_model(settings: Settings) -> None:
     if settings.api_key is None and settings.scenario is None:
-        for file in (settings.model or "", (settings.model or "").partition(":")[2]):
+        model = settings.model or ""
+        for file in (model, model.partition(":")[2]):
             if file and _unreadable(Path(file)) is None:
-                _complain(
+                complain_of_error(
                     "this is a file, and no model's name",
-                    f"--model, TRUSTFLOOR_MODEL: {settings.model}",
+                    f"--model, TRUSTFLOOR_MODEL: {model}",
                     f"to play it as a script, name it so: scripted:{file}",
                 )
                 raise typer.Exit(2)
-        _complain(
+        complain_of_error(
             "there is no model to talk to",
             "ANTHROPIC_API_KEY",
             "set ANTHROPIC_API_KEY; or try everything without a key: `trustfloor demo`, or"
@@ -138,7 +140,7 @@ def _require_script(settings: Settings) -> None:
     try:
         read_script(settings.scenario)
     except ConfigurationError as error:
-        _complain(error.message, error.where, error.remedy)
+        complain_of_error(error.message, error.where, error.remedy)
         raise typer.Exit(1) from None
 
 
@@ -150,7 +152,7 @@ def _certificate(settings: Settings) -> ssl.SSLContext | None:
         said = "this setting is missing" if file is None else _unreadable(file)
         if said is not None:
             where = f"TRUSTFLOOR_{name.upper()}" + ("" if file is None else f": {file}")
-            _complain(said, where, "name the certificate and its key, both as PEM files")
+            complain_of_error(said, where, "name the certificate and its key, both as PEM files")
             raise typer.Exit(2)
     assert settings.tls_cert is not None  # noqa: S101 - looked at above
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -158,7 +160,7 @@ def _certificate(settings: Settings) -> ssl.SSLContext | None:
     try:
         context.load_cert_chain(settings.tls_cert, settings.tls_key, password="")
     except (ssl.SSLError, OSError, ValueError) as error:
-        _complain(
+        complain_of_error(
             f"the certificate can't be used: {error}",
             f"{settings.tls_cert}, {settings.tls_key}",
             "the key has to be the certificate's own, without a passphrase, both as PEM files",
@@ -180,7 +182,7 @@ def _unreadable(file: Path) -> str | None:
 def _require_loopback(host: str, *, allow_remote: bool) -> None:
     if allow_remote or _is_loopback(host):
         return
-    _complain(
+    complain_of_error(
         "other machines could reach this address, and traffic is not encrypted",
         host,
         "bind 127.0.0.1; or set TRUSTFLOOR_TLS_CERT and TRUSTFLOOR_TLS_KEY; or say --allow-remote"
@@ -271,12 +273,3 @@ def _announce(parts: Parts, listener: socket.socket) -> None:
 def _say(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
-
-
-def _complain(message: str, where: str | None, remedy: str | None) -> None:
-    lines = [f"error: {message}"]
-    if where:
-        lines.append(f"  where: {where}")
-    if remedy:
-        lines.append(f"  what to do: {remedy}")
-    sys.stderr.write("\n".join(lines) + "\n")
