@@ -183,21 +183,23 @@ class Conversations:
         Raises SessionNotFound, and SessionBusy while a turn of it runs.
         """
         session = await self._stores.sessions.get_session(session_id)
+        pointer = stored_pointer(session.transcript_path, session_id)
         lane = await self._lanes.enter(session_id, new_turn_id())  # nothing begins meanwhile
         try:
             await self._course.late.settle(session_id)
             await self._house.void_grants(session_id, "the supervisor: the session was deleted")
-            gone = {"what": "deleted", "transcript": with_transcript}
-            await self._house.record("session", session_id, None, gone)
-            await self._stores.sessions.delete_session(session_id)
-            await self._log.forget(session_id)
+            said = {"what": "deleted", "transcript": with_transcript}
+            await self._house.record("session", session_id, None, said)
             self._forget(session_id, "the session was deleted")
+            # The row last: what breaks off before can be asked for again, and is found then.
+            await self._log.forget(session_id)
+            gone = False
+            if with_transcript and pointer is not None:
+                gone = await asyncio.to_thread(delete_transcripts, self._house.vault, pointer)
+            await self._stores.sessions.delete_session(session_id)
         finally:
             self._lanes.leave(lane)
-        pointer = stored_pointer(session.transcript_path, session_id)
-        if not with_transcript or pointer is None:
-            return False
-        return await asyncio.to_thread(delete_transcripts, self._house.vault, pointer)
+        return gone
 
     async def put_away(self, session_id: SessionId) -> None:
         """Archive a session: nothing is kept ready for it any more. Raises SessionNotFound."""

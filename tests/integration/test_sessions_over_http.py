@@ -1,7 +1,8 @@
 """Sessions over HTTP with the real CLI: read, renamed, tagged, put away, deleted."""
 
+import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 
 import httpx
 import pytest
@@ -122,6 +123,29 @@ async def test_a_deleted_session_is_gone_with_its_events_and_if_asked_its_transc
         )
         assert legacy.status_code == 200
         assert kept.exists()
+
+
+async def test_a_deletion_that_breaks_off_is_brought_to_its_end_by_asking_again() -> None:
+    async with a_client() as (house, client):
+        turn = await house.send(prompt(step("hi")), TrustLevel.FULL)
+        transcript = next(house.vault.rglob(f"{turn.session_id}.jsonl"))
+        path = f"/api/chat/session/{turn.session_id}"
+        events = house.parts.settings.data_dir / "events.db"
+        with closing(sqlite3.connect(events, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            refused = await client.request("DELETE", f"{path}?transcript=true", json={})
+            assert refused.json()["code"] == "storage_busy"
+        folder = transcript.parent.rename(house.vault / "elsewhere")
+        transcript.parent.symlink_to(folder)
+        refused = await client.request("DELETE", f"{path}?transcript=true", json={})
+        assert refused.status_code >= 400
+        transcript.parent.unlink()
+        folder.rename(transcript.parent)
+        gone = await client.request("DELETE", f"{path}?transcript=true", json={})
+        assert gone.json()["transcriptDeleted"] is True
+        assert not transcript.exists()
+        assert (await client.get(path)).status_code == 404
+        assert await house.parts.log.of_types(turn.session_id, ["user_message", "done"]) == []
 
 
 async def test_while_a_turn_runs_a_session_is_not_deleted() -> None:
