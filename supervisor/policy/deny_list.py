@@ -155,15 +155,15 @@ class DenyList:
             for rule in self.rules
             for parts in (glob.split("/") for glob in rule.paths)
             for depth in range(1, len(parts))
-            if parts[depth - 1] != "**"
+            if parts[depth - 1].strip("*")
         }
         return _Names(glob.rsplit("/", 1)[-1] for glob in globs), _alternatives(globs)
 
     def is_on_the_way(self, relative: str) -> bool:
         """Whether a glob names a folder here that denied paths lie in, such as `.git`.
 
-        A link of that name makes what it leads to such a folder. Folders that a `**` stands for
-        don't count.
+        A link of that name makes what it leads to such a folder. Folders that nothing but stars
+        stand for don't count: any file and link would be in the place of one.
         """
         names, paths = self._on_the_way
         if paths is None or not names.has(canonical(relative.rsplit("/", 1)[-1])):

@@ -11,7 +11,7 @@ LIST = DenyList(
             "a",
             "secret",
             names=(".env",),
-            paths=("**/.docker/config.json", "private/*.txt", "work/**/keys/*"),
+            paths=("**/.docker/config.json", "private/*.txt", "work/**/keys/*", "*/**/Chat/x.db"),
         ),
     )
 )
@@ -29,10 +29,17 @@ LIST = DenyList(
         ("work/a/b/keys", True),
         (".docker/config.json", False),  # denied itself
         (".env", False),
+        ("any", False),  # neither has what a star stands for
+        ("any/where/Chat", True),
     ],
 )
 def test_a_folder_is_on_the_way_where_a_glob_names_it(path: str, is_so: bool) -> None:
     assert LIST.is_on_the_way(path) is is_so
+
+
+def test_no_plain_file_of_the_vault_is_in_the_place_of_a_protected_folder() -> None:
+    own = DenyList(PROTECTED)
+    assert not any(own.is_on_the_way(name) for name in ("notes.md", "x", "a/b", "Makefile"))
 
 
 @pytest.mark.parametrize(
