@@ -17,6 +17,7 @@ import typer
 from supervisor.cli.audit_lines import entry_line
 from supervisor.cli.audit_report import tell, unsigned
 from supervisor.cli.choices import choice
+from supervisor.cli.counted import counted
 from supervisor.cli.json_out import write_json
 from supervisor.cli.lazy import Whole
 from supervisor.cli.lines import read_on
@@ -226,9 +227,8 @@ def archive(
             )
         moved = move_archives(path, folder, found)
     screen = Screen(sys.stdout)
-    for each in moved:
-        screen.line(str(each))
-    screen.line(f"{len(moved)} file{'s' * (len(moved) != 1)} moved", "dim")
+    for each in (*map(str, moved), f"{counted(len(moved), 'file')} moved"):
+        screen.line(each)
 
 
 def _found(part: Path | None, log: Path | None, key: Path | None, anchor: Head | None) -> Report:

@@ -1,5 +1,6 @@
 """How `trustfloor audit verify` tells of a log that was checked."""
 
+from supervisor.cli.counted import counted
 from supervisor.cli.render import Screen
 from supervisor.observability.verification import Report
 
@@ -7,7 +8,7 @@ from supervisor.observability.verification import Report
 def tell(report: Report, screen: Screen) -> None:
     """What was found of a log: how far it is whole, and its head."""
     if report.entries:
-        files = f"{len(report.files)} file{'s' if len(report.files) > 1 else ''}"
+        files = counted(len(report.files), "file")
         screen.line(f"entries {report.first} to {report.head.n} in {files} fit one another")
         signed = {
             "checked": "signed with the key",

@@ -9,6 +9,7 @@ import typer
 
 from supervisor.captures.names import LARGEST, stored_name
 from supervisor.cli.answered import AsJson, DataDir, answered
+from supervisor.cli.be_sure import be_sure
 from supervisor.cli.choices import one_part
 from supervisor.cli.client import Client
 from supervisor.cli.files import content_of
@@ -109,7 +110,7 @@ def delete(
     """Delete a capture for good."""
     if not yes:
         named = answered(lambda client: _named(client, name), data_dir)
-        typer.confirm(f"Delete the capture {named} for good?", abort=True)
+        be_sure(f"Delete the capture {named} for good?")
     gone = answered(lambda client: client.delete(_path(name)), data_dir)
     Screen(sys.stdout).line(f"deleted {gone['path']}")
 

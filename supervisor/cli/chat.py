@@ -146,7 +146,7 @@ def _chat(  # noqa: PLR0913 - what the command was given
                 message = sys.stdin.read().strip()
         except KeyboardInterrupt:
             return _LEFT
-    if not message and not attach:
+    if not message.strip() and not attach:
         screen.failure("there is nothing to send", None, "give a message")
         return 2
     return conversation.say(message)

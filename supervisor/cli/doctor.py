@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from supervisor.api.faults import say
 from supervisor.cli.client import find_token, find_url
+from supervisor.cli.counted import counted
 from supervisor.cli.lines import console
 from supervisor.cli.shown_check import show
 from supervisor.errors import ConfigurationError, TrustfloorError
@@ -76,7 +77,7 @@ def doctor(
     for check in checks:
         show(screen, check)
     problems = sum(check.ok is False for check in checks)
-    screen.print(f"{problems} problem(s)" if problems else "all well")
+    screen.print(counted(problems, "problem") if problems else "all well")
     raise typer.Exit(1 if problems else 0)
 
 
@@ -220,7 +221,8 @@ def check_running(settings: Settings) -> Check:
         "supervisor",
         ok=False,
         detail=f"{running}; {wrong}",
-        remedy="`trustfloor policy check` says what is wrong with the files; see its log",
+        remedy="`trustfloor ready` names the file; `trustfloor policy check FOLDER` looks at all of"
+        " its folder, which is the one that the supervisor was started with",
     )
 
 

@@ -11,6 +11,7 @@ import typer
 
 from supervisor.cli.answered import AsJson, DataDir, answered
 from supervisor.cli.choices import choice
+from supervisor.cli.counted import counted
 from supervisor.cli.files import content_of
 from supervisor.cli.json_out import write_json
 from supervisor.cli.render import Screen
@@ -74,7 +75,12 @@ def _tell(found: dict[str, list[dict[str, Any]]]) -> None:
     screen = Screen(sys.stdout)
     for each in found["imported"]:
         screen.line(f"{each['id']}  {each['title'] or 'no title'}")
-        facts = (each["state"], each["source"], f"{each['messages']} messages", each["trustLevel"])
+        facts = (
+            each["state"],
+            each["source"],
+            counted(each["messages"], "message"),
+            each["trustLevel"],
+        )
         screen.line(f"    {' · '.join(facts)}", "dim")
     for each in found["broken"]:
         screen.line(f"not imported: {each['place']}: {each['reason']}", "yellow")

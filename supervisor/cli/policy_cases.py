@@ -48,7 +48,7 @@ def run_tests(
         except TrustfloorError as error:
             fail(error, status=2)
         except OSError as error:
-            complain(f"the cases can't be read: {error.strerror}", str(cases))
+            complain(f"error: the cases can't be read: {error.strerror}", str(cases))
             raise typer.Exit(2) from None
     if as_json:
         write_json(told)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from supervisor.cli.complaints import complain
+from supervisor.cli.counted import counted
 from supervisor.cli.policy_sources import Page, complain_of, open_source, read_folders, tidy
 from supervisor.errors import ConfigurationError
 from supervisor.gate.policy_files import PolicySource, policy_files, read_file
@@ -71,6 +72,4 @@ def _faults(files: tuple[Path, ...]) -> Iterator[PolicyFault]:
 
 
 def _counted(source: PolicySource) -> str:
-    rules = len(source.rules)
-    files = len(source.files)
-    return f"{rules} rules in {files} file{'s' if files != 1 else ''}"
+    return f"{counted(len(source.rules), 'rule')} in {counted(len(source.files), 'file')}"

@@ -72,7 +72,9 @@ def explain(  # noqa: PLR0913 - each is an option of the command
     policy = source.current
     place = str((vault or named.vault).expanduser().resolve())
     if not os.path.isdir(place):  # noqa: PTH112 - whatever can't be looked at is none
-        complain("the vault is not a folder", place, "give one with --vault or TRUSTFLOOR_VAULT")
+        complain(
+            "error: the vault is not a folder", place, "give one with --vault or TRUSTFLOOR_VAULT"
+        )
         raise typer.Exit(2)
     try:
         allowed = None if permissions is None else read_permissions(_json(permissions))
@@ -141,11 +143,13 @@ def _input(text: str, tool: str, policy: CompiledPolicy) -> dict[str, Any]:
         return {"pattern": text}
     if category is Category.WEB:
         return {"url": text}
+    if category is Category.AGENT:
+        return {"prompt": text}
     near = nearest_tool(tool, policy)
     raise InvalidRequest(
         "the input of this tool must be given as JSON",
         where=text[:200],
-        remedy=f"did you mean the tool `{near}`?" if near else "e.g. '{}'",
+        remedy=f"did you mean the tool `{near}`?" if near else """e.g. '{"path": "notes/a.md"}'""",
     )
 
 
@@ -195,7 +199,8 @@ def _show(explanation: Explanation, page: Page) -> None:
 def _show_effect(effect: ShownEffect, command: str, page: Page) -> None:
     target = f" {effect.target}" if effect.target is not None else ""
     remarks = f" ({'; '.join(effect.remarks)})" if effect.remarks else ""
-    page.line(f"  {effect.act}{target}{remarks}: {effect.program}, {effect.reason}")
+    why = f"{effect.program}, {effect.reason}" if effect.program else effect.reason
+    page.line(f"  {effect.act}{target}{remarks}: {why}")
     _underline(command, effect.start, effect.end, page)
     for path in effect.paths:
         _show_path(path, page, "      ")

@@ -58,7 +58,7 @@ def fail(error: TrustfloorError, status: int = 1) -> NoReturn:
     if isinstance(error, ConfigurationError):
         complain_of(PolicyFault.of(error))
     else:
-        complain(error.message, error.where, error.remedy)
+        complain(f"error: {error.message}", error.where, error.remedy)
     raise typer.Exit(status)
 
 

@@ -6,6 +6,7 @@ import typer
 
 from supervisor.cli.answered import AsJson, DataDir, answered
 from supervisor.cli.client import Client, Refused
+from supervisor.cli.counted import counted
 from supervisor.cli.json_out import write_json
 from supervisor.cli.lines import console
 from supervisor.cli.shown_check import show
@@ -48,9 +49,10 @@ def _tell(found: dict[str, Any]) -> None:
     counts = found["counts"]
     waiting, left = counts["containersWaiting"], counts["containersLeft"]
     screen.print(
-        f"{counts['containersLive']} sandboxes in use"
+        f"{counted(counts['containersLive'], 'sandbox', 'sandboxes')} in use"
         + (f", {waiting} waiting for a message" if waiting else "")
         + (f", {left} left over" if left else "")
-        + f" · {counts['turnFolders']} folders of turns · {counts['processes']} processes",
+        + f" · {counted(counts['turnFolders'], 'folder of a turn', 'folders of turns')}"
+        + f" · {counted(counts['processes'], 'process', 'processes')}",
         soft_wrap=True,
     )

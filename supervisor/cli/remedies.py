@@ -44,10 +44,10 @@ def in_words(error: TrustfloorError) -> tuple[str, str | None, str | None]:
     match error.code:
         case "unauthorized":
             return _unknown_token()
-        case "forbidden" if error.where in _SCOPES:
+        case "forbidden" if error.where and _SCOPES.issuperset(error.where.split(", ")):
             remedy = (
                 "use the owner's token (unset TRUSTFLOOR_TOKEN), or one made with:"
-                f" trustfloor tokens create NAME --scope {error.where}"
+                f" trustfloor tokens create NAME --scope {error.where.split(', ')[-1]}"
             )
             return error.message, None, remedy
         case InvalidRequest.code | NotFound.code | SessionNotFound.code:

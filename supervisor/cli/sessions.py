@@ -9,8 +9,10 @@ from urllib.parse import urlencode
 import typer
 
 from supervisor.cli.answered import AsJson, DataDir, answered
+from supervisor.cli.be_sure import be_sure
 from supervisor.cli.choices import chosen_argument, not_blank
 from supervisor.cli.client import Client
+from supervisor.cli.counted import counted
 from supervisor.cli.json_out import write_json
 from supervisor.cli.lazy import Listing
 from supervisor.cli.moments import told_moment
@@ -202,7 +204,7 @@ def delete(
     if not yes:
         stays = "with what was said" if transcript else "what was said stays in the vault"
         named = f"“{one_line(found['title'] or 'no title')}” ({found['id']}, {stays})"
-        typer.confirm(f"Delete {named} for good?", abort=True)
+        be_sure(f"Delete {named} for good?")
     path = f"/api/chat/session/{found['id']}" + ("?transcript=true" if transcript else "")
     gone = answered(lambda client: client.delete(path), data_dir)
     too = ", its transcript too" if gone["transcriptDeleted"] else ""
@@ -225,7 +227,7 @@ def _facts(session: dict[str, Any]) -> str:
         told_moment(session["lastAccessed"]),
         session["trustLevel"],
         f"workspace {session['workspace']}",
-        f"{session['messageCount']} messages",
+        counted(session["messageCount"], "message"),
     ]
     if session["source"] != SessionSource.PARACHUTE:
         parts.append(f"from {session['source']}")

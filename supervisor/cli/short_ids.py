@@ -14,6 +14,12 @@ LEAST: Final = 4
 _SHOWN: Final = 5
 _LIST: Final = "list them: trustfloor sessions"
 _WAITING: Final = "list them: trustfloor approvals list"
+_LISTS: Final = {
+    "requests": "trustfloor approvals list",
+    "grants": "trustfloor grants",
+    "tokens": "trustfloor tokens",
+    "logins": "trustfloor login --list",
+}
 _REQUEST: Final = "req_"
 """What each request's id begins with; it needs not be said."""
 _WHOLE: Final = 36
@@ -68,7 +74,10 @@ async def whole_request_id(client: Client, said: str) -> str:
 
 
 async def whole_grant_id(client: Client, said: str) -> str:
-    """The id of the one grant that counts and whose id begins so; else what was said."""
+    """The id of the one grant that counts and whose id begins so; else what was said.
+
+    Raises InvalidRequest where that is too short to tell, or of several; so for all of these.
+    """
     there = (await client.get("/api/grants"))["grants"]
     shown = {each["id"]: f"{each['kind']} {each['pattern']}" for each in there}
     return _one_of("grants", "grant_", shown, said)
@@ -88,15 +97,18 @@ async def whole_login_id(client: Client, said: str) -> str:
 
 
 def _one_of(things: str, prefix: str, there: Mapping[str, str], said: str) -> str:
-    """The one id among these that begins so; what was said where none does, or it is too short.
+    """The one id among these that begins so; what was said where none does.
 
-    Raises InvalidRequest where several do.
+    Raises InvalidRequest where several do, or where it is too short to say which.
     """
     given = said.strip()
     beginning = given.removeprefix(prefix)
     found = [each for each in there if each.startswith(prefix + beginning)]
-    if len(beginning) < LEAST or not found:
+    if not found:
         return given
+    if len(beginning) < LEAST:
+        what = f"an id is told apart by {LEAST} characters at least"
+        raise InvalidRequest(what, where=said, remedy=f"list them: {_LISTS[things]}")
     if len(found) > 1:
         raise _several(things, said, [f"{each}  {there[each]}" for each in found])
     return found[0]

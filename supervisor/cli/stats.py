@@ -8,6 +8,7 @@ import typer
 
 from supervisor import money
 from supervisor.cli.answered import AsJson, DataDir, answered
+from supervisor.cli.counted import counted
 from supervisor.cli.json_out import write_json
 from supervisor.cli.render import Screen
 
@@ -30,28 +31,30 @@ def stats(
         return
     screen = Screen(sys.stdout)
     sessions = found["sessions"]
+    waiting = found["waiting"]
     screen.line(
-        f"{sessions['active']} sessions, {sessions['archived']} put away,"
-        f" {sessions['running']} with a turn now; {found['waiting']['permissions']} permissions and"
-        f" {found['waiting']['questions']} questions wait, {found['grants']} grants"
+        f"{counted(sessions['active'], 'session')}, {sessions['archived']} put away,"
+        f" {sessions['running']} with a turn now; waiting:"
+        f" {counted(waiting['permissions'], 'permission')} and"
+        f" {counted(waiting['questions'], 'question')}; {counted(found['grants'], 'grant')}"
     )
     for model, spent in found["spentByModel"].items():
         screen.line(
-            f"{model}: {spent['sessions']} sessions, {spent['tokens']:,} tokens,"
+            f"{model}: {counted(spent['sessions'], 'session')}, {spent['tokens']:,} tokens,"
             f" {money.told(spent['costUsd'])}",
             "dim",
         )
     screen.line("")
-    head = "".join(f"{ending:>13}" for ending in _ENDINGS)
-    screen.line(f"{'day (UTC)':10}{head}{'tokens':>14}{'cost':>14}", "bold")
+    head = "".join(f"{ending:>12}" for ending in _ENDINGS)
+    screen.line(f"{'day (UTC)':10}{head}{'tokens':>11}{'cost':>10}", "bold")
     for day in found["days"]:
         screen.line(_row(day["day"], day), "" if any(day["turns"].values()) else "dim")
     screen.line(_row("together", _together(found["days"])), "bold")
 
 
 def _row(name: str, sums: Mapping[str, Any]) -> str:
-    turns = "".join(f"{sums['turns'].get(ending, 0):>13,}" for ending in _ENDINGS)
-    return f"{name:10}{turns}{sums['tokens']:>14,}{money.told(sums['costUsd']):>14}"
+    turns = "".join(f"{sums['turns'].get(ending, 0):>12,}" for ending in _ENDINGS)
+    return f"{name:10}{turns}{sums['tokens']:>11,}{money.told(sums['costUsd']):>10}"
 
 
 def _together(days: list[dict[str, Any]]) -> dict[str, Any]:

@@ -35,6 +35,7 @@ _QUIET = {
     "httpcore": logging.WARNING,  # at DEBUG it writes headers
     "docker": logging.WARNING,
     "urllib3": logging.WARNING,
+    "watchfiles": logging.WARNING,  # what came of a change is told by us
 }
 
 

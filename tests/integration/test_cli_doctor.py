@@ -31,7 +31,8 @@ async def test_an_engine_that_is_missing_is_a_problem_with_a_remedy(tmp_path: Pa
     assert "problem" in said
     assert "what to do" in said
     assert str(tmp_path / "none") in said
-    assert "problem(s)" in said.splitlines()[-1]
+    assert said.splitlines()[-1] == "2 problems"
+    assert "start the engine that listens there" in said
 
 
 async def test_a_vault_that_is_missing_and_a_policy_that_is_broken_are_named(

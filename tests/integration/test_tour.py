@@ -74,7 +74,7 @@ def test_a_policy_that_denies_no_file_makes_the_tour_say_so(
 @pytest.mark.parametrize(
     ("setting", "value", "remedy"),
     [
-        ("TRUSTFLOOR_ENGINE_SOCKET", "/nowhere/none.sock", "run scripts/engine"),
+        ("TRUSTFLOOR_ENGINE_SOCKET", "/nowhere/none.sock", "start the engine that listens there"),
         ("TRUSTFLOOR_RUNNER_IMAGE", "trustfloor-test/none:1", "run scripts/images"),
     ],
     ids=["no engine", "no image"],

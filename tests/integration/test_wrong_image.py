@@ -80,7 +80,10 @@ async def test_serve_starts_without_and_warns_once_with_what_to_do(
     (tmp_path / "vault").mkdir()
     (tmp_path / "scenario.yaml").write_text(SCENARIO)
     setting, remedy = {
-        "engine": ({"TRUSTFLOOR_ENGINE_SOCKET": str(tmp_path / "none")}, "run scripts/engine"),
+        "engine": (
+            {"TRUSTFLOOR_ENGINE_SOCKET": str(tmp_path / "none")},
+            "start the engine that listens there",
+        ),
         "image": ({"TRUSTFLOOR_RUNNER_IMAGE": "trustfloor-test/none:1"}, "run scripts/images"),
     }[missing]
     process = await trustfloor(

@@ -8,6 +8,7 @@ import docker.errors
 import requests.exceptions
 
 from supervisor.errors import EngineRefused, EngineUnreachable, TurnFailed
+from supervisor.variables import ENGINE_SOCKET
 
 START_ENGINE: Final = "run scripts/engine"
 FREE_ITS_DISK: Final = "free disk space for the engine: docker system df, docker system prune"
@@ -64,6 +65,11 @@ def _refusal(error: docker.errors.APIError) -> Exception:
 
 def unreachable(path: str, why: str, remedy: str = START_ENGINE) -> TurnFailed:
     """There is no engine for us behind that socket, and why."""
+    if remedy == START_ENGINE and path != ENGINE_SOCKET:
+        remedy = (
+            "start the engine that listens there, or mend what names the socket:"
+            " TRUSTFLOOR_ENGINE_SOCKET, else DOCKER_HOST (scripts/engine starts the usual one only)"
+        )
     return EngineUnreachable(
         f"the engine's socket {path} {why}",
         where=path,

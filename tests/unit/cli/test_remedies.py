@@ -100,6 +100,8 @@ def test_a_token_that_does_not_count_is_told_by_where_it_came_from(
 def test_a_scope_that_a_token_lacks_is_told_with_how_to_get_it() -> None:
     _, _, remedy = in_words(Refused(403, {"code": "forbidden", "detail": "no", "where": "admin"}))
     assert str(remedy).endswith("trustfloor tokens create NAME --scope admin")
+    either = Refused(403, {"code": "forbidden", "detail": "no", "where": "admin, approve"})
+    assert "--scope approve" in str(in_words(either)[2])
     other = Refused(403, {"code": "forbidden", "detail": "no", "where": "workspaces"})
     assert in_words(other) == ("no", "workspaces", None)
 
