@@ -7,7 +7,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from supervisor.api.faults import say
 from supervisor.cli.client import find_token, find_url
 from supervisor.cli.counted import counted
+from supervisor.cli.json_out import write_json
 from supervisor.cli.lines import console
 from supervisor.cli.shown_check import show
 from supervisor.errors import ConfigurationError, TrustfloorError
@@ -49,6 +50,7 @@ def doctor(
             "--online", help="Also connect to the model's API (TCP and TLS; no request is made)."
         ),
     ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """Check the machine and the settings as they are on the disk now.
 
@@ -57,28 +59,38 @@ def doctor(
     status 1 if something is wrong.
     """
     options = {"vault": vault, "data_dir": data_dir, "model": model}
+    given = {name: value for name, value in options.items() if value is not None}
     screen = console()
+    checks: list[Check] = []
+    for check in _checks(given, online=online):
+        checks.append(check)
+        if not as_json:
+            show(screen, check)
+    problems = sum(check.ok is False for check in checks)
+    if as_json:
+        write_json({"ok": not problems, "checks": [asdict(check) for check in checks]})
+    else:
+        screen.print(counted(problems, "problem") if problems else "all well")
+    raise typer.Exit(1 if problems else 0)
+
+
+def _checks(given: dict[str, Any], *, online: bool) -> Iterator[Check]:
     try:
-        settings = Settings(**{name: value for name, value in options.items() if value is not None})  # type: ignore[arg-type]
+        settings = Settings(**given)
     except ValidationError as error:
         for fault in error.errors(include_input=False, include_url=False):
             place = ".".join(map(str, fault["loc"]))
             said = f"{place}: {say(fault)}" if place else say(fault)
-            show(screen, Check("settings", ok=False, detail=said))
-        raise typer.Exit(1) from None
+            yield Check("settings", ok=False, detail=said)
+        return
     except ConfigurationError as error:
         said = f"{error.where}: {error.message}"
-        show(screen, Check("settings", ok=False, detail=said, remedy=error.remedy))
-        raise typer.Exit(1) from None
+        yield Check("settings", ok=False, detail=said, remedy=error.remedy)
+        return
     last = remembered_vault(settings.data_dir)
-    if last is not None and vault is None and not names_a_vault(os.environ):
+    if last is not None and "vault" not in given and not names_a_vault(os.environ):
         settings = settings.model_copy(update={"vault": last})
-    checks = list(_look(settings, online=online))
-    for check in checks:
-        show(screen, check)
-    problems = sum(check.ok is False for check in checks)
-    screen.print(counted(problems, "problem") if problems else "all well")
-    raise typer.Exit(1 if problems else 0)
+    yield from _look(settings, online=online)
 
 
 def _look(settings: Settings, *, online: bool) -> Iterator[Check]:

@@ -32,11 +32,15 @@ def open_source(
 
     Ends the command with status 1, and says where the mistake is.
     """
-    own = (named.data_dir, named.runtime_dir)
     try:
-        return PolicySource((folder or named.policies).absolute(), own=own, also=also)
+        return source_of(named, folder or named.policies, also)
     except ConfigurationError as error:
         fail(error)
+
+
+def source_of(named: Folders, folder: Path, also: tuple[Path, ...] = ()) -> PolicySource:
+    """The same. Raises ConfigurationError."""
+    return PolicySource(folder.absolute(), own=(named.data_dir, named.runtime_dir), also=also)
 
 
 def tidy(path: Path) -> Path:

@@ -1,6 +1,7 @@
 """`trustfloor doctor` as a process: each thing that is wrong is named with what to do."""
 
 import asyncio
+import json
 import socket
 import sys
 from pathlib import Path
@@ -33,6 +34,19 @@ async def test_an_engine_that_is_missing_is_a_problem_with_a_remedy(tmp_path: Pa
     assert str(tmp_path / "none") in said
     assert said.splitlines()[-1] == "2 problems"
     assert "start the engine that listens there" in said
+
+
+async def test_as_json_it_tells_the_same_checks(tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    status, said = await doctor(tmp_path, "--json")
+    told = json.loads(said)
+    assert (status, told["ok"]) == (1, False)
+    (engine,) = [each for each in told["checks"] if each["name"] == "engine"]
+    assert engine["ok"] is False
+    assert str(tmp_path / "none") in engine["detail"]
+    status, said = await doctor(tmp_path, "--json", TRUSTFLOOR_PORT="x")
+    (only,) = json.loads(said)["checks"]
+    assert (status, only["name"], only["ok"]) == (1, "settings", False)
 
 
 async def test_a_vault_that_is_missing_and_a_policy_that_is_broken_are_named(

@@ -92,6 +92,21 @@ class TestCheck:
         assert f"{policies}/site.yaml:3:10 deny[0].id: expected the id of a rule" in said.err
         assert "did you mean `private-keys`?" in said.err
 
+    async def test_as_json_it_is_told_whole_whether_well_or_not(
+        self, tmp_path: Path, policies: Path
+    ) -> None:
+        said = await policy(tmp_path, "check", "--json")
+        told = json.loads(said.out)
+        assert (said.status, said.err) == (0, "")
+        assert (told["ok"], told["hash"]) == (True, shipped_policy().hash)
+        (policies / "a.yaml").write_text("version: 1\ndney: []\n")
+        said = await policy(tmp_path, "check", "--json", str(policies))
+        assert (said.status, said.err) == (1, "")
+        (fault,) = json.loads(said.out)["faults"]
+        assert (fault["file"], fault["line"], fault["column"]) == (f"{policies}/a.yaml", 2, 1)
+        said = await policy(tmp_path, "check", "--json", str(tmp_path / "nowhere"))
+        assert json.loads(said.out)["ok"] is False
+
     @pytest.mark.parametrize("path", ["nowhere", "empty"])
     async def test_what_is_not_there_is_told(self, tmp_path: Path, path: str) -> None:
         (tmp_path / "empty").mkdir()
