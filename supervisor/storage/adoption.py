@@ -44,15 +44,29 @@ class Adoption:
 
     @property
     def detail(self) -> str:
-        """The report in one sentence."""
-        return (
-            "the session database was not as this supervisor left it, or came from elsewhere:"
-            f" {self.sessions} sessions and {self.workspaces} workspace floors were set to"
-            f" {strictest(*TrustLevel).value}, {self.turns} turns ended,"
-            f" {self.transcripts} transcript pointers emptied, {self.grants} grants revoked,"
-            f" the permissions of {self.permissions} sessions taken back,"
-            f" {self.pairings} approved bot users have to be approved again"
+        """The report in one sentence, without what there was none of."""
+        level = strictest(*TrustLevel).value
+        done = (
+            (self.sessions, "session", f"set to {level}"),
+            (self.workspaces, "workspace floor", f"set to {level}"),
+            (self.turns, "turn", "ended"),
+            (self.transcripts, "transcript pointer", "emptied"),
+            (self.grants, "grant", "revoked"),
+            (self.permissions, "session's permissions", "taken back"),
+            (self.pairings, "approved bot user", "to be approved again"),
         )
+        told = ", ".join(
+            f"{number} {thing if number == 1 else _several(thing)} {what}"
+            for number, thing, what in done
+            if number
+        )
+        why = "the session database was not as this supervisor left it, or came from elsewhere"
+        return f"{why}: {told or 'nothing in it had to be tightened'}"
+
+
+def _several(thing: str) -> str:
+    first, own, rest = thing.partition("'s ")
+    return f"{first}s' {rest}" if own else f"{thing}s"
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ async def test_a_database_from_elsewhere_is_taken_in_at_the_strictest_once_and_s
     done = await all_strict(place)
     assert done == Adoption(sessions=1, workspaces=2, turns=1, transcripts=0)
     (warning,) = [record.getMessage() for record in caplog.records]
-    assert "1 sessions" in warning
+    assert "1 session set to sandboxed" in warning
     assert "PUT /api/workspaces/default" in warning
     async with place.opened() as at:
         assert at.db.adoption is None
@@ -354,7 +354,7 @@ async def test_a_whole_supervisor_gives_a_foreign_vault_no_loose_session_and_tel
             trust = await house.parts.conversations.trust(SESSION)
             assert trust.effective is SANDBOXED
             (told,) = [each for each in (await house.parts.readiness()).checks if each.name == DB]
-            assert "1 sessions" in told.detail
+            assert "1 session set to sandboxed" in told.detail
             await house.parts.workspaces.put("default", floor=FULL)
             await house.parts.workspaces.put("w", floor=FULL)
             trust = await house.parts.conversations.set_trust(SESSION, FULL)
