@@ -144,13 +144,20 @@ class Screen:
     def _permission_resolved(self, data: Mapping[str, Any]) -> None:
         self.resolved(data)
 
-    def resolved(self, data: Mapping[str, Any], *, elsewhere: bool = False) -> None:
-        """How a request ended; `elsewhere`: by an answer that wasn't given here."""
+    def resolved(
+        self, data: Mapping[str, Any], *, elsewhere: bool = False, followed: bool = True
+    ) -> None:
+        """How a request ended; `elsewhere`: by an answer that wasn't given here.
+
+        `followed`: where it was refused, the event of the refused call comes next, and tells it.
+        """
         decision = data["decision"]
-        if decision in _TOLD_BY_THE_DENIAL and not elsewhere:
+        if decision in _TOLD_BY_THE_DENIAL and followed and not elsewhere:
             return
         is_question = data.get("id") in self._questions
-        words = {"granted": "answered" if is_question else "granted", "void": "no longer open"}
+        words = {"void": "no longer open", "timed_out": "nobody answered in time"}
+        if is_question:
+            words |= {"granted": "answered", "denied": "declined"}
         kind = "question" if is_question else "permission"
         who = f" elsewhere, by {one_line(str(data.get('by') or 'someone'))}" if elsewhere else ""
         self.line(f"{kind}: {words.get(decision, decision)}{who}{_beyond(data)}", "yellow")

@@ -108,7 +108,7 @@ class Vigil:
         """Answered here or by others, or its time is over."""
         self._stop(str(heard.data["id"]))
         elsewhere = self._asker is not None and self._asker.is_elsewhere(heard.data)
-        self._screen.resolved(heard.data, elsewhere=elsewhere)
+        self._screen.resolved(heard.data, elsewhere=elsewhere, followed=False)
 
     def _stop(self, name: str) -> None:
         task = self._known.pop(name, None)

@@ -52,6 +52,7 @@ async def test_what_waits_in_all_sessions_is_asked_about_one_after_another(
         )
         shown.type("s\n")
         assert (await second).decision == "denied"
+        await shown.until("permission: denied")
         # After the denial, so that its reason is told.
         await until(lambda: people.world.turns.aborted)
         ((aborted, _),) = people.world.turns.aborted
