@@ -13,7 +13,7 @@ import typer
 
 from supervisor.cli.answered import DataDir, connected
 from supervisor.cli.asking import DENIES_ALL, NOBODY_HERE, Asker
-from supervisor.cli.chat_help import ENDS, HELP, HELPS, ways_to_allow
+from supervisor.cli.chat_help import ENDS, HELP, HELPS, NO_UTF_8, ways_to_allow
 from supervisor.cli.choices import choice
 from supervisor.cli.ctrl_c import CtrlC
 from supervisor.cli.files import content_of
@@ -144,8 +144,12 @@ def _chat(  # noqa: PLR0913 - what the command was given
         try:
             with ctrl_c.interrupting():
                 message = sys.stdin.read().strip()
+            message.encode()
         except KeyboardInterrupt:
             return _LEFT
+        except UnicodeError:  # as a whole, or by halves of characters in its place
+            screen.failure(*NO_UTF_8)
+            return 2
     if not message.strip() and not attach:
         screen.failure("there is nothing to send", None, "give a message")
         return 2
@@ -159,24 +163,19 @@ def _attachment(file: Path) -> dict[str, str]:
 
 def _converse(conversation: "_Conversation", screen: Screen, ctrl_c: CtrlC) -> int:
     """Turn after turn, until the person ends it; the exit status of the last turn."""
-    import readline  # noqa: F401, PLC0415 - history and editing, where someone types
+    from supervisor.cli.prompt import Prompt  # noqa: PLC0415 - editing, where someone types
 
-    screen.line("An empty line or Ctrl-D ends this; /help tells more.", "dim")
+    screen.line("Ctrl-D or /quit ends this; /help tells more.", "dim")
+    prompt = Prompt(screen, ctrl_c)
     status = 0
-    while True:
-        try:
-            with ctrl_c.interrupting():
-                said = input("> ").strip()
-        except (EOFError, KeyboardInterrupt):
-            said = ""
-        if not said or said in ENDS:
-            return status
-        if said in HELPS:
-            for line in HELP:
-                screen.line(line, "dim")
-            screen.line(f"  this session: {conversation.session or 'begins with a message'}", "dim")
+    while (said := prompt.message()) is not None and said not in ENDS:
+        if said not in HELPS:
+            status = conversation.say(said)
             continue
-        status = conversation.say(said)
+        for line in HELP:
+            screen.line(line, "dim")
+        screen.line(f"  this session: {conversation.session or 'begins with a message'}", "dim")
+    return status
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,16 @@ from typing import Final
 ENDS: Final = frozenset({"/quit", "/exit"})
 HELPS: Final = frozenset({"/help", "/?"})
 
+NO_UTF_8: Final = ("this text is no UTF-8, and can't be sent", None, "give it as UTF-8")
+"""What is wrong, where, and what helps."""
+
 HELP: Final = (
     "What you type is sent to the agent, also what begins with a slash but for these:",
     "  /help            what you read now",
-    "  /quit            ends the conversation, as an empty line and Ctrl-D do; the session stays",
-    "  Ctrl-C           stops the turn that runs; a second time leaves it to itself",
+    "  /quit            ends the conversation, as Ctrl-D does; the session stays",
+    "  Ctrl-C           stops the turn that runs; a second time leaves it to itself; at the prompt",
+    "                   it drops the line, and ends the conversation if there is none",
+    "What you paste is one message, with all its lines, and waits for Enter.",
     "A request that needs you says which keys answer it. In another terminal:",
     "  trustfloor approvals               what waits in all sessions",
     "  trustfloor sessions                the sessions; show, trust, rename, fork, archive, delete",

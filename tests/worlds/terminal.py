@@ -2,9 +2,11 @@
 
 import asyncio
 import contextlib
+import fcntl
 import os
 import pty
 import sys
+import termios
 from collections.abc import AsyncIterator
 
 from tests.worlds.api import TOKEN, ApiWorld
@@ -30,9 +32,9 @@ class Terminal:
         self.whole = self._bytes.decode(errors="ignore")
         self._arrived.set()
 
-    def type(self, keys: str) -> None:
+    def type(self, keys: str | bytes) -> None:
         """Type these keys."""
-        os.write(self._descriptor, keys.encode())
+        os.write(self._descriptor, keys.encode() if isinstance(keys, str) else keys)
 
     async def until(self, words: str) -> None:
         """Wait until these words are shown, after what was waited for before."""
@@ -57,20 +59,26 @@ class Terminal:
             return await self.process.wait()
 
 
+def _sit_before_it() -> None:
+    """The terminal is the session's own, so that its Ctrl-C reaches the command."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
 @contextlib.asynccontextmanager
-async def terminal(world: ApiWorld, *words: str) -> AsyncIterator[Terminal]:
+async def terminal(world: ApiWorld, *words: str, kind: str = "dumb") -> AsyncIterator[Terminal]:
     """`trustfloor` with these words on a terminal of its own; killed if it hasn't ended."""
     ours, theirs = pty.openpty()
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "supervisor", *words),
         env=environment(
             world.parts.settings.vault.parent,
-            {"TRUSTFLOOR_URL": world.at.url, "TRUSTFLOOR_TOKEN": TOKEN, "TERM": "dumb"},
+            {"TRUSTFLOOR_URL": world.at.url, "TRUSTFLOOR_TOKEN": TOKEN, "TERM": kind},
         ),
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
         start_new_session=True,
+        preexec_fn=_sit_before_it,
     )
     os.close(theirs)
     made = Terminal(process, ours)
