@@ -156,3 +156,54 @@ async def test_names_and_titles_are_text_too(tab: Tab) -> None:
     await page.get_by_text("Its prompt").click()
     await expect(page.get_by_role("region", name="Prompt of evil")).to_contain_text("<svg onload")
     await is_untouched(tab)
+
+
+SEEN = (
+    "❤\ufe0f 1\ufe0f⃣ ⚠\ufe0f",
+    "👨\u200d👩\u200d👧",
+    "\u0645\u06cc\u200c\u062e\u0648",
+    "क्\u200dष",
+    "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+)
+"""Texts in which a character without a shape of its own is part of what is seen."""
+UNSEEN = {
+    "pay\u200cpal": "pay⟨U+200C⟩pal",
+    "a\u200db": "a⟨U+200D⟩b",
+    "x\ufe0f": "x⟨U+FE0F⟩",
+    "❤\ufe0f\ufe0f": "❤\ufe0f⟨U+FE0F⟩",
+    "👨\u200d💀": "👨⟨U+200D⟩💀",
+    "\u062f\u200c\u0645": "\u062f⟨U+200C⟩\u0645",
+    "🏴\U000e0074\U000e007f": "🏴⟨U+E0074⟩⟨U+E007F⟩",
+    "❤\ufe0f\u202e": "❤\ufe0f⟨U+202E⟩",
+}
+"""Texts in which it isn't, or hides what is said."""
+
+
+async def test_pictures_and_joined_letters_are_shown_and_what_only_looks_so_is_named(
+    tab: Tab,
+) -> None:
+    root = await tab.page.evaluate("() => document.scripts[0].src.replace(/[^/]*$/, '')")
+    told = await tab.page.evaluate(
+        """async ([root, texts]) => {
+          const { hides, visible } = await import(`${root}visible.js`);
+          return texts.map((text) => [visible(text), hides(text)]);
+        }""",
+        [root, [*SEEN, *UNSEEN]],
+    )
+    assert told == [[each, False] for each in SEEN] + [[each, True] for each in UNSEEN.values()]
+
+
+async def test_a_text_of_a_megabyte_is_looked_through_in_a_moment(tab: Tab) -> None:
+    root = await tab.page.evaluate("() => document.scripts[0].src.replace(/[^/]*$/, '')")
+    for text in ("word ⚠\ufe0f ", "\u0645\u06cc\u200c\u062e ", "\u200c\u0301", "क्", "1"):
+        seconds = await tab.page.evaluate(
+            """async ([root, text]) => {
+              const { hides, visible } = await import(`${root}visible.js`);
+              const whole = text.repeat(1_000_000 / text.length) + "\u202e";
+              const begun = performance.now();
+              if (!hides(whole) || !visible(whole).endsWith("⟨U+202E⟩")) return Infinity;
+              return (performance.now() - begun) / 1000;
+            }""",
+            [root, text],
+        )
+        assert seconds < 20, repr(text)  # it takes well under two

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import expect
+from playwright.async_api import ViewportSize, expect
 
 from tests.worlds.browser import PHONE, Visitor, a_visitor
 from tests.worlds.house import bash, calls, prompt, step
@@ -29,6 +29,9 @@ VIEWS = {
     "#/health": "Health",
 }
 """Each view that needs nothing but itself: its address and its heading."""
+
+SMALLEST: ViewportSize = {"width": 320, "height": 568}
+"""What WCAG 1.4.10 asks for; a window of 1280 pixels at 400 % has this width, too."""
 
 AGENT = """---
 name: writer
@@ -89,8 +92,11 @@ async def test_axe_finds_nothing_in_any_view(visitor: Visitor, session: str, sch
     assert found == []
 
 
-async def test_nothing_is_wider_than_a_phone(visitor: Visitor, session: str) -> None:
-    async with visitor.tab(viewport=PHONE, has_touch=True) as tab:
+@pytest.mark.parametrize("screen", [PHONE, SMALLEST], ids=["phone", "smallest"])
+async def test_nothing_is_wider_than_a_phone(
+    visitor: Visitor, session: str, screen: ViewportSize
+) -> None:
+    async with visitor.tab(viewport=screen, has_touch=True) as tab:
         wide = {}
         for route, heading in {**VIEWS, session: ""}.items():
             await tab.go(route, heading)

@@ -7,13 +7,13 @@ import { Sending } from "./sending.js";
 import { problemBox } from "./ui.js";
 
 const READY = "Ctrl Enter sends";
-const AT_WORK = "At work: it takes the next message when it is done.";
+const AT_WORK = "At work: send the next message when it is done.";
 
 /**
  * The form; `sent` is called when the supervisor has taken the message. `runs(is)` tells whether a
- * turn runs.
+ * turn runs; `stop` ends it, and stands here because this stays in sight however long the turn gets.
  */
-export function composer(id, { signal, sent }) {
+export function composer(id, { signal, sent, stop }) {
   const words = h("textarea", { rows: "2", dir: "auto", data: { message: "" }, id: "message", placeholder: "Message to the agent" });
   words.value = draftOf(id);
   words.addEventListener("input", () => keepDraft(id, words.value));
@@ -24,7 +24,7 @@ export function composer(id, { signal, sent }) {
   const files = attaching(form);
   const sending = new Sending();
   fill(form, h("label", { for: "message", class: "unseen" }, "Message"), words, files.list, told,
-    h("div", { class: "row end" }, files.button, h("span", { class: "gap" }), hint, go));
+    h("div", { class: "row end" }, files.button, h("span", { class: "gap" }), hint, stop, go));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     if ((!words.value.trim() && files.isEmpty) || go.disabled) return;
@@ -52,9 +52,5 @@ export function composer(id, { signal, sent }) {
       form.requestSubmit();
     }
   });
-  const runs = (is) => {
-    hint.classList.toggle("wide", !is);
-    fill(hint, is ? AT_WORK : READY);
-  };
-  return { node: form, runs };
+  return { node: form, runs: (is) => fill(hint, is ? AT_WORK : READY) };
 }

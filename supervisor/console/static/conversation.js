@@ -29,7 +29,8 @@ export class Conversation {
   #last = 0;
   #hasHeard = false;
   connection = h("div", { class: "warned", data: { connection: "" } });
-  node = h("div", { class: "stack" }, this.#before, this.#missing, this.#talk);
+  #loading = h("p", { class: "late" }, "Loading what was said…");
+  node = h("div", { class: "stack" }, this.#loading, this.#before, this.#missing, this.#talk);
 
   constructor(id, { signal, changed, moved }) {
     this.#id = id;
@@ -57,6 +58,7 @@ export class Conversation {
     const newest = await newestTurns(this.#id, { signal });
     const history = await earlier(this.#id, { until: newest.since, signal });
     if (signal.aborted) return;
+    this.#loading.remove();
     fill(this.#before, history);
     fill(this.#talk);
     this.#after = newest.after;

@@ -45,7 +45,7 @@ function waitingLink() {
   const draw = () => {
     const count = waiting.count;
     made.hidden = !answers() && !isLost;
-    fill(made, icon("wait"), h("span", {}, isLost ? "No connection" : count === 0 ? "Nothing waits" : count === 1 ? "1 waits for you" : `${count} wait for you`));
+    fill(made, icon("wait"), h("span", {}, isLost ? "No connection" : count === 0 ? "Nothing waits" : [count === 1 ? "1 waits" : `${count} wait`, h("span", { class: "roomy" }, " for you")]));
     made.classList.toggle("some", count > 0 && !isLost);
     made.classList.toggle("lost", isLost);
   };

@@ -70,7 +70,10 @@ function effectsOf(request) {
 
 /** The card of an open request. */
 export function requestCard(request, { signal, withSession = false }) {
-  const card = new Card(request, { id: request.id, label: `Request: ${visible(request.toolName)}`, late: "Nobody answered in time: denied.", signal });
+  // A name that tells it from others beside it: what would run, and in the list of all, whose it is.
+  const whose = withSession ? `, session ${visible(request.sessionId).slice(0, 8)}` : "";
+  const label = `Request: ${visible(request.toolName)}, ${request.display.split("\n", 1)[0].slice(0, 100)}${whose}`;
+  const card = new Card(request, { id: request.id, label, late: "Nobody answered in time: denied.", signal });
   const granting = beyond(request);
   const message = h("input", { autocomplete: "off", maxlength: "2000" });
   const path = `/api/permissions/${part(request.id)}`;

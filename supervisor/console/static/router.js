@@ -106,7 +106,13 @@ function match(path) {
     const names = [];
     const form = pattern.replace(/:(\w+)/g, (_, name) => (names.push(name), "([^/]+)"));
     const found = path.match(new RegExp(`^${form}$`));
-    if (found) return { view, params: Object.fromEntries(names.map((name, at) => [name, decodeURIComponent(found[at + 1])])) };
+    if (found === null) continue;
+    try {
+      return { view, params: Object.fromEntries(names.map((name, at) => [name, decodeURIComponent(found[at + 1])])) };
+    } catch (error) {
+      if (!(error instanceof URIError)) throw error;
+      return null; // an address that is cut in the middle of a character
+    }
   }
   return null;
 }

@@ -4,13 +4,35 @@
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\u180b-\u180d\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu;
 const WIDE_BLANK = /[\p{Zs}]/gu;
 
+/**
+ * What has a shape of its own although unseen characters are part of it: the pictures of Unicode's
+ * list, and in scripts whose letters join, a joiner where it changes how they do (UAX 31, A1, A2, B).
+ */
+const SHAPES = new RegExp([
+  "(?=\\p{Emoji})\\p{RGI_Emoji}",
+  "\\u200c(?<=[[\\p{Script=Arabic}&&\\p{L}]--[آأؤإاةدذرزوژڈڑۀۃۆۇۈۋۏےۓە]]\\p{Mn}*\\u200c)(?=[\\p{Script=Arabic}&&\\p{L}])",
+  "[\\u200c\\u200d](?<=\\p{L}\\p{M}*[\\u094d\\u09cd\\u0a4d\\u0acd\\u0b4d\\u0bcd\\u0c4d\\u0ccd\\u0d4d\\u0dca].)(?=\\p{L})",
+].join("|"), "gv");
+
 function named(character) {
   return `⟨U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
 }
 
 /** The text on one line with every character named that shows nothing, or moves others. */
 export function visible(text) {
-  return String(text)
+  const whole = String(text);
+  if (whole.search(UNSEEN) < 0) return withNames(whole);
+  let shown = "";
+  let end = 0;
+  for (const shape of whole.matchAll(SHAPES)) {
+    shown += withNames(whole.slice(end, shape.index)) + shape[0];
+    end = shape.index + shape[0].length;
+  }
+  return shown + withNames(whole.slice(end));
+}
+
+function withNames(text) {
+  return text
     .replace(UNSEEN, (found) => (found === "\t" ? "⟨TAB⟩" : found === "\n" ? "⏎" : named(found)))
     .replace(WIDE_BLANK, (found) => (found === " " ? found : named(found)));
 }
@@ -22,7 +44,8 @@ export function visibleLines(text) {
 
 /** Whether a text has characters that don't show; line feeds and tabs are none of these. */
 export function hides(text) {
-  return String(text).replaceAll(/[\n\t]/g, "").search(UNSEEN) >= 0;
+  const said = String(text).replaceAll(/[\n\t]/g, "");
+  return said.search(UNSEEN) >= 0 && said.replaceAll(SHAPES, "").search(UNSEEN) >= 0;
 }
 
 /** A value as JSON, with nothing unseen in it. */

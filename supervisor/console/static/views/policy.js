@@ -33,7 +33,7 @@ function rules(told) {
     const wanted = words.value.toLowerCase();
     const rows = told.rules.filter((each) => `${each.id} ${each.kind} ${each.reason} ${each.where}`.toLowerCase().includes(wanted));
     fill(list, table("Rules", [
-      ["Rule", (each) => h("code", {}, visible(each.id))], ["Kind", (each) => visible(each.kind)],
+      ["Rule", (each) => h("code", {}, visible(each.id))], ["Kind", (each) => chip(visible(each.kind))],
       ["Why", (each) => [visible(each.reason), each.off ? chip("off") : null]],
       ["Stands at", (each) => [h("code", {}, visible(each.where)), each.overrides.length > 0 ? h("p", { class: "muted small" }, `in place of ${visible(each.overrides.join(", "))}`) : null]],
     ], rows, { rowClass: (each) => (each.off ? "off" : null) }), h("p", { class: "muted small", role: "status" }, `${rows.length} of ${told.rules.length} rules`));

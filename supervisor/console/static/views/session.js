@@ -67,7 +67,7 @@ export async function show({ id, place, signal, title }) {
 
   const trust = trustPanel(id, { signal });
   const kept = keeping(id, { signal });
-  const box = may("chat") ? composer(id, { signal, sent: () => (follows = true) }) : null;
+  const box = may("chat") ? composer(id, { signal, stop, sent: () => (follows = true) }) : null;
   const said = new Conversation(id, { signal, moved: () => follows && requestAnimationFrame(toEnd), changed: () => {
     drawAbout();
     if (said.isLive) refresh();
@@ -77,7 +77,7 @@ export async function show({ id, place, signal, title }) {
     fill(heading, visible(row.title || "Without a title"));
     box?.runs(said.isRunning);
     stop.hidden = !said.isRunning || !(may("chat") || may("approve"));
-    fill(about, said.isRunning ? chip("running", "wait") : null, row.archived ? chip("put away") : null, row.damaged.length > 0 ? chip(`damaged: ${visible(row.damaged.join(", "))}`, "bad") : null, stop);
+    fill(about, said.isRunning ? chip("running", "wait") : null, row.archived ? chip("put away") : null, row.damaged.length > 0 ? chip(`damaged: ${visible(row.damaged.join(", "))}`, "bad") : null, box === null ? stop : null);
     title(visible(row.title || "Session"));
   }
 

@@ -1,0 +1,136 @@
+"""Visits that aren't the usual ones: without scripts, over a slow line, in a flood of text."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Route, expect
+
+from tests.worlds.browser import DESK, PHONE, Tab, Visitor, a_visitor
+from tests.worlds.house import bash, calls, prompt, step
+
+pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def visitor() -> AsyncIterator[Visitor]:
+    """A browser and a supervisor for all tests of this file."""
+    async with a_visitor(approval_seconds="3000") as made:
+        yield made
+
+
+@pytest.mark.parametrize("screen", [DESK, PHONE], ids=["desk", "phone"])
+async def test_without_scripts_the_page_says_so_and_what_to_use_instead(
+    visitor: Visitor, screen: dict[str, int]
+) -> None:
+    async with visitor.tab(signed_in=False, java_script_enabled=False, viewport=screen) as tab:
+        told = tab.page.locator("noscript p")
+        await expect(told).to_contain_text("The console needs JavaScript")
+        await expect(told).to_be_in_viewport()
+        await expect(tab.page.get_by_text("Starting")).to_be_hidden()
+
+
+async def test_what_takes_a_while_to_load_says_so(visitor: Visitor) -> None:
+    turn = await visitor.house.turn(prompt(step("Hi.")), trustLevel="full")
+    go_on = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        await go_on.wait()
+        await route.continue_()
+
+    async with visitor.tab() as tab:
+        await tab.arrived("Sessions")
+        await tab.page.route(re.compile(r"/api/agents|/api/events"), late)
+        await tab.page.evaluate("location.hash = '#/agents'")
+        await tab.page.wait_for_function(
+            """() => {
+              const view = document.querySelector("main > .view:empty");
+              return view && getComputedStyle(view, "::before").content === '"Loading…"';
+            }"""
+        )
+        await tab.page.evaluate(f"location.hash = '#/session/{turn[0]['session_id']}'")
+        await expect(tab.page.get_by_text("Loading what was said")).to_be_visible()
+        go_on.set()
+        await expect(tab.page.locator("[data-said]")).to_be_visible()
+        await expect(tab.page.get_by_text("Loading what was said")).to_be_hidden()
+
+
+async def test_an_address_that_is_cut_in_a_character_leads_nowhere_and_says_so(
+    visitor: Visitor,
+) -> None:
+    async with visitor.tab() as tab:
+        await tab.go("#/session/%E0%A4", "That can't be shown")
+        await tab.go("#/sessions", "Sessions")
+
+
+async def test_a_turn_can_be_stopped_from_wherever_its_reader_is(visitor: Visitor) -> None:
+    flood = "\n".join(str(number) for number in range(2_000))
+    async with (
+        visitor.house.sent(prompt(bash("sleep 600", text=flood)), trustLevel="full") as stream,
+        visitor.tab(viewport=PHONE) as tab,
+    ):
+        await stream.until(lambda event: event["type"] == "tool_use")
+        await tab.go(f"#/session/{stream.session_id}", "")
+        stop = tab.page.get_by_role("button", name="Stop the turn")
+        for place in (0, 9_000, 1_000_000):
+            await tab.page.evaluate("top => window.scrollTo(0, top)", place)
+            await expect(stop).to_be_in_viewport(ratio=1)
+        await stop.click()
+        await expect(tab.page.get_by_text("stopped in the console")).to_be_visible()
+        await expect(stop).to_be_hidden()
+
+
+async def test_requests_for_the_same_tool_have_names_that_tell_them_apart(
+    visitor: Visitor,
+) -> None:
+    house = visitor.house
+
+    def asks(path: str) -> str:
+        return prompt(calls(("Write", {"file_path": path, "content": "x"})))
+
+    def is_asked(event: dict[str, object]) -> bool:
+        return event["type"] == "permission_request"
+
+    async with (
+        house.sent(asks("/tmp/a.md")) as one,
+        house.sent(asks("/tmp/a.md")) as same,
+        house.sent(asks("/tmp/b.md")) as other,
+    ):
+        asked = [await stream.until(is_asked) for stream in (one, same, other)]
+        async with visitor.tab() as tab:
+            await tab.go("#/approvals", "Approvals")
+            cards = tab.page.locator("[data-request]")
+            await expect(cards).to_have_count(3)
+            names = [await card.get_attribute("aria-label") for card in await cards.all()]
+            assert len(set(names)) == 3, names
+            assert sum("/tmp/a.md" in str(name) for name in names) == 2
+            assert await tab.accessible("approvals") == []
+        for each in asked:
+            await house.post(f"/api/permissions/{each['id']}/deny", {"stop": True})
+
+
+async def test_an_answered_request_takes_no_more_room_than_its_answer_needs(
+    visitor: Visitor,
+) -> None:
+    house = visitor.house
+    message = prompt(calls(("Write", {"file_path": "/tmp/c.md", "content": "x"})), step("So."))
+    async with house.sent(message) as stream:
+        await stream.until(lambda event: event["type"] == "permission_request")
+        async with visitor.tab() as tab:
+            await tab.go(f"#/session/{stream.session_id}", "")
+            card = tab.page.get_by_role("group", name="Request: Write")
+            await expect(card.get_by_text("Why you are asked")).to_be_visible()
+            await _deny(tab)
+            await expect(card.get_by_text("Denied.")).to_be_visible()
+            await expect(card.get_by_role("group", name="What would run")).to_be_visible()
+            await expect(card.get_by_text("Why you are asked")).to_be_hidden()
+
+
+async def _deny(tab: Tab) -> None:
+    """Press it until it counts: for a moment after a request has come it takes no click."""
+    button = tab.page.get_by_role("button", name="Deny", exact=True)
+    while await button.is_visible():
+        await button.click()
+        await tab.page.wait_for_timeout(200)
