@@ -17,6 +17,7 @@ from supervisor.policy.bash.value import Value, known
 
 _MAKEFILES: Final = ("GNUmakefile", "makefile", "Makefile")
 _PACKAGE: Final = "package.json"
+_SETS_SCRIPT: Final = "scripts."
 _MOST_SCRIPTS: Final = 24
 
 
@@ -56,6 +57,12 @@ def _set(use: Use, word: str) -> None:
 def scripts(use: Use) -> None:
     """`npm run NAME`: the scripts of a `package.json` that the call itself has written."""
     apply(use)
+    for word in use.parsed.operands:
+        name, equals, text = word.texts[0].text.partition("=")
+        if equals and name.startswith(_SETS_SCRIPT):  # `npm pkg set scripts.NAME=TEXT`
+            package = json.dumps({"scripts": {name: text}})
+            use.look.kept.hold(join(use.cwd, known(_PACKAGE)), package)
+            return
     for text in _written(use, known(_PACKAGE)):
         for script in _scripts_of(text)[:_MOST_SCRIPTS]:
             use.script(known(script), stdin=False)

@@ -42,6 +42,14 @@ _PLACES_OF_UNKNOWN: Final = _PLACES | {"-d"}
 _MOST_SKIPPED: Final = 6
 _LATEST_VERB: Final = 3
 _NAME: Final = re.compile(r"[#/:@]")
+_ORDERS: Final = re.compile(
+    r"--?(?:[\w-]+-)?(?:command|cmd|script|parameter)s?|cmd\.(?:run|shell|run_all)"
+)
+_ORDERS_NAMED: Final = re.compile(r"(?:--?(?:[\w-]+-)?)?(?:command|cmd|script|parameter)s?=")
+"""Words of a service's client behind which a command for a machine there is likely to stand."""
+_LISTED: Final = re.compile(r"\b(?:command|script)s?\"?\s*[=:]\s*\[?")
+_QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_MOST_ORDERS: Final = 16
 
 
 def perhaps_carries(use: Use) -> None:
@@ -89,6 +97,32 @@ def _options(use: Use, texts: Sequence[str]) -> None:
             if given is not None:
                 rest = argv[at + 1 :] if equals else argv[at + 2 :]
                 likely(use, lambda given=given, rest=rest: _code(use, given, rest))  # type: ignore[misc]
+
+
+def handed_on(use: Use) -> None:
+    """What a client of a service has run on a machine there: behind `--`, or in an option."""
+    argv = use.argv
+    texts = [each.texts[0].text for each in argv]
+    if "--" in texts:
+        behind = argv[texts.index("--") + 1 :]
+        likely(use, lambda: use.start(behind, stdin=False))
+    for at, text in enumerate(texts[1:], 1):
+        found = _ORDERS.fullmatch(text) or _ORDERS_NAMED.match(text)
+        if found is None:
+            continue
+        after = texts[at + 1] if at + 1 < len(texts) else ""
+        for order in _orders(text[found.end() :] if found.re is _ORDERS_NAMED else after):
+            likely(use, lambda order=order: use.script(known(order), stdin=False))  # type: ignore[misc]
+
+
+def _orders(text: str) -> list[str]:
+    """The commands in an option's value: one, or those of a list (`commands=["A","B"]`)."""
+    found = _LISTED.search(text)
+    if found is None:
+        return [text]
+    rest = text[found.end() :]
+    listed = [each.replace('\\"', '"') for each in _QUOTED.findall(rest)]
+    return listed[:_MOST_ORDERS] or [rest]
 
 
 def _dangerous(text: str) -> bool:

@@ -21,6 +21,7 @@ _IMAGE: Final = re.compile(r"[:@][^/]*\Z")
 """The tag and the digest of an image."""
 _HERE: Final = frozenset({"localhost", "127.0.0.1", "::1", "[::1]", "0.0.0.0", "127.1"})  # noqa: S104
 _RUNS_OF_SSH: Final = frozenset({"proxycommand", "localcommand", "knownhostscommand"})
+_LOADED_BY_SSH: Final = frozenset({"pkcs11provider", "securitykeyprovider"})
 _OWN: Final = frozenset({Act.SEND, Act.SYSTEM, Act.ESCALATE, Act.LOSE, Act.REVEAL})
 """What the carrier itself does here."""
 
@@ -162,6 +163,8 @@ def ssh_setting(use: Use, value: Value) -> None:
     lowered = name.lower()
     if lowered in _RUNS_OF_SSH and text.strip().lower() != "none":
         use.script(Value(known(text.strip()).texts, value.from_data))
+    elif lowered in _LOADED_BY_SSH and text.strip().lower() != "none":
+        use.unknown("loads a library that speaks to a key's device")
     elif lowered == "identityfile":
         play_as(use, "read", known(text.strip()))
     elif lowered in {"proxyjump", "hostname"}:

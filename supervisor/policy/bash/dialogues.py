@@ -5,9 +5,10 @@ from typing import Final
 
 from supervisor.policy.bash.apply import apply
 from supervisor.policy.bash.code import run_code
+from supervisor.policy.bash.places import join
 from supervisor.policy.bash.roles import joined, option_values, play_as
-from supervisor.policy.bash.use import Use
-from supervisor.policy.bash.value import known
+from supervisor.policy.bash.use import Use, substituted
+from supervisor.policy.bash.value import HOLE, known
 
 _TAKE_ORDERS: Final = frozenset({"ed", "red", "ex", "vim", "vi", "nvim"})
 _INCLUDES: Final = re.compile(
@@ -81,14 +82,19 @@ def git_batch(use: Use) -> None:
 
 
 def crontab(use: Use) -> None:
-    """`crontab -`: the lines of its input run later."""
+    """`crontab -`, `crontab FILE`: the lines run later, as far as the call says what they are."""
     apply(use)
-    stdin = use.invocation.stdin
-    if stdin is None or use.tags & {"list", "remove", "edit"}:
+    if use.tags & {"list", "remove", "edit"}:
         return
-    for each in stdin.text.texts:
+    stdin = use.invocation.stdin
+    texts = [] if stdin is None else [stdin.text]
+    for word in use.parsed.operands:
+        given = substituted(use, word)
+        kept = use.look.kept.of(join(use.cwd, word)) if given is None else given.text
+        texts += [] if kept is None else [kept]
+    for each in (one for text in texts for one in text.texts):
         for line in each.text.splitlines()[:_MOST_LINES]:
-            found = _WHEN.match(line)
+            found = _WHEN.match(line.lstrip(HOLE))  # what came before may be the lines there are
             if found:
                 use.script(known(found[1]), stdin=False)
 

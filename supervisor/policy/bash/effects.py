@@ -1,5 +1,6 @@
 """A command of a shell → its effects: read, looked up in the table, and followed where it leads."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -93,6 +94,23 @@ class _Look(Remembering):
                 self.read(reading, around)
         finally:
             self._depth -= 1
+
+    def follow(
+        self, use: Use, place: Value, text: Value, words: tuple[Value, ...], shell: str = "bash"
+    ) -> None:
+        """Looks at a script that the call has put there; one that starts itself, only once."""
+        path = place.only or ""
+        starts = self.followed.get(path)
+        if starts is None:
+            self.followed[path] = []
+            self.script(text, use.within(words), shell)
+            del self.followed[path]
+            return
+        starts.append(use.invocation.background)
+        if len(starts) > 1 and any(starts):
+            use.emit(Act.EXHAUST, "starts itself without end")
+        else:
+            use.unknown("runs itself again")
 
     def _shell(self, around: Invocation) -> Shell:
         """The state of a shell that a command starts; its words are the shell's arguments."""
@@ -234,11 +252,7 @@ class _Look(Remembering):
         if "help" in tags:
             return
         if placed:
-            place = join(invocation.cwd, known(name))
-            text = self.kept.of(place)
-            if text is not None:
-                self.script(text, use.within(argv))
-            programs = self._renamed.at(place, self.effects)
+            programs = self._placed(use, argv)
         else:
             programs = () if self._kept.empty else self._kept.programs_named(name)
         for program in programs:
@@ -258,6 +272,17 @@ class _Look(Remembering):
         if len(self.effects) > size + _RUN_AND_READ - fed:
             own = self.effects[size:]
             self.asked += self._renamed.by_itself(invocation, own, self.effects)
+
+    def _placed(self, use: Use, argv: tuple[Value, ...]) -> Sequence[str]:
+        """A program by its path: what the call has put there, and what else it is called."""
+        name = use.program
+        if name[0] != "/":
+            use.emit(Act.READ, IN_DOUBT, known(name))
+        place = join(use.invocation.cwd, known(name))
+        text = self.kept.of(place)
+        if text is not None:
+            self.follow(use, place, text, argv)
+        return self._renamed.at(place, self.effects)
 
     def _printed(self, use: Use) -> tuple[Value, ...] | None:
         """Puts in what other commands print, where it can be told; words that are only likely."""

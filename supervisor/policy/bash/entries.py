@@ -18,10 +18,10 @@ from supervisor.policy.bash.table import Command, Operands, Option, Overlay, Rol
 
 STYLES: Final = frozenset({"gnu", "stop", "single", "equals", "keys", "bundle"})
 READERS: Final = frozenset(
-    """api bwrap chmod cloud cmake crontab dialogue docker-run editor env escalate fd fetched find
-    fzf git-batch git-clean git-config goals httpie interpreter kill kubectl-get later letters
-    link listing make parallel patch printenv ps quoting redis requests root scp scripts served
-    shell sqlite ssh ssh-keygen tar test tftp xargs""".split()  # noqa: SIM905
+    """api bwrap chmod cloud cmake compiler crontab dialogue docker-run editor env escalate fd
+    fetched find fzf git-batch git-clean git-config goals httpie interpreter kill kubectl-get
+    later letters link listing make orders parallel patch printenv ps quoting redis requests root
+    scp scripts served shell sqlite ssh ssh-keygen start-stop tar test tftp xargs""".split()  # noqa: SIM905
 )
 """Programs with a little language of their own: `readers.py` knows them by these names."""
 
@@ -115,7 +115,11 @@ def _nested(
         below = deeper.pop(path)
         before, _, last = path.rpartition(" ")
         into = deeper.setdefault(before, {}) if before else whole
-        own = into.get(last) or Command(options=options, operands=_DOUBT, plain=False)
+        own = into.get(last)
+        if own is None:
+            own = Command(options=options, operands=_DOUBT, plain=False)
+        elif "*" not in own.commands and "*" not in below:
+            below["*"] = replace(own, tags=own.tags | {"whole"})  # its words, not a subcommand's
         into[last] = replace(own, commands={**own.commands, **below}, plain=False)
     return whole
 

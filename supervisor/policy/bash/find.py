@@ -5,12 +5,14 @@ from typing import Final
 
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.invocation import Invocation
-from supervisor.policy.bash.places import Found, escaped, join, spread
+from supervisor.policy.bash.places import Found, below, escaped, join, spread
 from supervisor.policy.bash.roles import option_values, play_as
 from supervisor.policy.bash.search import PRINTS, Chosen, as_text, globs_of, search
-from supervisor.policy.bash.use import Use
+from supervisor.policy.bash.use import IN_DOUBT, Use
 from supervisor.policy.bash.value import HOLE, Text, Value, known
 
+_MOST_NAMES: Final = 8
+_WILD: Final = "*?["
 _MOST_PATHS: Final = 24
 """Globs of whole paths that an action is looked at for, one by one."""
 
@@ -19,7 +21,10 @@ def find(use: Use) -> None:
     """`find [START…] [EXPRESSION]`."""
     found = search(use.argv)
     for test, value in found.reads:
-        play_as(use, "read" if test == "-files0-from" else "list", value)
+        if test == "-files0-from":
+            play_as(use, "items", value)
+        else:
+            play_as(use, "list", value)
     for value in found.writes:
         play_as(use, "write", value)
     if found.doubtful:
@@ -73,6 +78,18 @@ def _act(use: Use, kind: str, words: list[Value], found: Value) -> None:
         return
     if words:
         use.start([_filled(each, found) for each in words])
+        _named_there(use, found)
+
+
+def _named_there(use: Use, found: Value) -> None:
+    """A name that is told is perhaps that of a file, or link, where the search starts."""
+    if isinstance(found, Found):
+        for name in found.names[:_MOST_NAMES]:
+            if name.strip(_WILD) == name and "[" not in name:
+                use.emit(Act.READ, IN_DOUBT, below(found.start, name))
+            elif name[:1] not in _WILD:
+                place = below(found.start, name).texts[0].text
+                use.emit(Act.READ, IN_DOUBT, Value((Text(place, place),)))
 
 
 def _filled(word: Value, found: Value) -> Value:

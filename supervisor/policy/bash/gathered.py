@@ -43,6 +43,8 @@ class Gathered:
         self._kept = KeptScripts()
         self._renamed = Renamed(self._kept, table, self._before)
         self._indexed = 0
+        self.followed: dict[str, list[bool]] = {}
+        """Scripts of the call's own that are being followed, and how they start themselves."""
         self._by_name: dict[str, list[tuple[int, Invocation]]] = {}
         """What was seen, up to the command `_indexed`, by the first word and with its number."""
         self._reading: Invocation | None = None

@@ -52,7 +52,8 @@ def shell(use: Use) -> None:
             play_as(use, "script", words[0])
             text = use.look.kept.of(join(use.cwd, words[0]))
             if text is not None:
-                use.look.script(text, use.within(tuple(words)), use.base)
+                place = join(use.cwd, words[0])
+                use.look.follow(use, place, text, tuple(words), use.base)
     else:
         _from_input(use, use.invocation.stdin)
 

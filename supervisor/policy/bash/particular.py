@@ -129,13 +129,11 @@ def sqlite(use: Use) -> None:
         if option.role is not None:
             play_as(use, option.role.kind, value, option.role.detail)
     words = use.parsed.operands
-    if not words:
-        return
     texts = [each for word in words[1:] for each in word.texts]
     stdin = use.invocation.stdin
     if not texts and stdin is not None:
         texts = list(stdin.text.texts)
-    if words[0].only not in {":memory:", ""}:
+    if words and words[0].only not in {":memory:", ""}:
         use.emit(Act.READ, "is read", words[0])
         looks = texts and all(_ASKS.match(each.text) or _DOTS.match(each.text) for each in texts)
         if not looks and "readonly" not in use.tags:
@@ -198,6 +196,13 @@ _CMAKE_TOOLS: Final = {
 }
 
 
+_CMAKE_PROGRAMS: Final = re.compile(
+    r"(?:-D)?CMAKE_\w*(?:COMPILER|LAUNCHER|LINKER|PROGRAM|EMULATOR|_AR)(?::\w+)?=(?=[^=]*[/~])"
+)
+"""A setting that names a program by its path, not by a name of the machine's own."""
+_SYSTEM: Final = ("/usr/", "/bin/", "/opt/")
+
+
 def cmake(use: Use) -> None:
     """`cmake -E TOOL …`: small tools under one name."""
     texts = [each.texts[0].text for each in use.argv]
@@ -207,10 +212,27 @@ def cmake(use: Use) -> None:
         scripts = option_values(use, "script")
         if stdin is not None and any(is_stream(each) for each in scripts):
             play_as(use, "code", stdin.text, "cmake")
+        for text in texts:
+            found = _CMAKE_PROGRAMS.match(text)
+            if found and not text[found.end() :].startswith(_SYSTEM):
+                use.start([known(text[found.end() :])])
         return
     tool = _CMAKE_TOOLS.get(texts[2]) if len(texts) > 2 else None  # noqa: PLR2004 - cmake -E TOOL
     if tool is not None:
         use.start([*(known(each) for each in tool.split()), *use.argv[3:]])
+
+
+def start_stop(use: Use) -> None:
+    """`start-stop-daemon -S -x PROGRAM -- WORDS…`: starts a program, or signals what runs."""
+    programs = option_values(use, "program")
+    if "stops" in use.tags or not programs:
+        use.emit(Act.SYSTEM, "starts or stops a service")
+        return
+    use.parsed.values = [
+        each for each in use.parsed.values if each[0].role is None or each[0].role.kind != "program"
+    ]
+    use.parsed.operands.insert(0, programs[-1])
+    apply(use)
 
 
 def git_clean(use: Use) -> None:

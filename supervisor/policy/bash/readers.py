@@ -5,6 +5,7 @@ from typing import Final
 
 from supervisor.policy.bash.archives import letters, tar
 from supervisor.policy.bash.build_files import make, scripts
+from supervisor.policy.bash.compilers import compiler
 from supervisor.policy.bash.containers import bwrap, docker_run, root, scp, ssh
 from supervisor.policy.bash.dialogues import (
     crontab,
@@ -30,6 +31,7 @@ from supervisor.policy.bash.particular import (
     printenv,
     ps,
     sqlite,
+    start_stop,
     test,
 )
 from supervisor.policy.bash.services import (
@@ -38,6 +40,7 @@ from supervisor.policy.bash.services import (
     goals,
     httpie,
     kubectl_get,
+    orders,
     redis,
     requests,
     ssh_keygen,
@@ -51,6 +54,7 @@ READ_BY: Final[Mapping[str, Callable[[Use], None]]] = {
     "chmod": chmod,
     "cloud": cloud,
     "cmake": cmake,
+    "compiler": compiler,
     "crontab": crontab,
     "dialogue": dialogue,
     "docker-run": docker_run,
@@ -74,6 +78,7 @@ READ_BY: Final[Mapping[str, Callable[[Use], None]]] = {
     "link": link,
     "listing": listing,
     "make": make,
+    "orders": orders,
     "parallel": parallel,
     "patch": patch,
     "printenv": printenv,
@@ -89,6 +94,7 @@ READ_BY: Final[Mapping[str, Callable[[Use], None]]] = {
     "sqlite": sqlite,
     "ssh": ssh,
     "ssh-keygen": ssh_keygen,
+    "start-stop": start_stop,
     "tar": tar,
     "test": test,
     "tftp": tftp,

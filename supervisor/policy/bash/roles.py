@@ -153,6 +153,9 @@ def _shell(use: Use, value: Value) -> None:
 
 
 def _program(use: Use, value: Value) -> None:
+    text = value.texts[0].text
+    if "/" not in text and looks_like_path(text):  # one with a slash is looked at as it is started
+        use.emit(Act.READ, IN_DOUBT, value)
     use.start([value])
 
 

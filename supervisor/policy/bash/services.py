@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Final
 
-from supervisor.policy.bash.apply import apply
+from supervisor.policy.bash.apply import apply, natural
+from supervisor.policy.bash.carried import handed_on, perhaps_carries
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.roles import play_as
 from supervisor.policy.bash.use import Use
@@ -46,10 +47,18 @@ def cloud(use: Use) -> None:
         use.emit(Act.LOSE, _REMOVED)
     elif method in _WRITES or any(map(_is_change, plain)):
         use.send(None, _CHANGED)
+    handed_on(use)
     for each in words:
         found = re.search(r"fileb?://(.+)", each)
         if found:
             use.emit(Act.READ, "is sent", known(found[1]))
+
+
+def orders(use: Use) -> None:
+    """Programs that give orders to other machines, in words of their own."""
+    perhaps_carries(use)
+    apply(use)
+    handed_on(use)
 
 
 def _verbs(use: Use) -> list[str]:
@@ -173,3 +182,4 @@ def ssh_keygen(use: Use) -> None:
     for option, value in use.parsed.values:
         if "file" in option.tags:
             play_as(use, kind, value)
+    natural(use)

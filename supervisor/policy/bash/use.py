@@ -67,6 +67,11 @@ class Look(Protocol):
     def script(self, text: Value, around: Invocation, shell: str = "bash") -> None:
         """Looks at text that a shell runs, in the circumstances of the command around it."""
 
+    def follow(
+        self, use: "Use", place: Value, text: Value, words: tuple[Value, ...], shell: str = "bash"
+    ) -> None:
+        """Looks at a script that the call itself has put at a place."""
+
     def add(self, effect: Effect) -> None:
         """Adds an effect."""
 
@@ -189,6 +194,8 @@ class Use:
 
         `words` name what is asked for, where it goes to the service that the program is for.
         """
+        if host is not None and any(HOLE in each.text for each in host.texts):
+            host = _begun(host)
         if self.carries:
             host = Value((Text(HOLE),)) if host is None else host
             host = Value(host.texts, from_data=True)
@@ -260,6 +267,15 @@ def substituted(use: Use, word: Value) -> Stdin | None:
 def plain_words(argv: Sequence[Value]) -> tuple[str, ...]:
     """The words of a command, with `HOLE` for each that can't be told for sure."""
     return tuple([each.texts[0].text if len(each.texts) == 1 else HOLE for each in argv])
+
+
+_HOST: Final = re.compile(rf"(?:\w+:/+)?[^/?#{HOLE}]*[\w\]](?={HOLE})")
+
+
+def _begun(host: Value) -> Value:
+    """An address with what else it may be: `192.0.2.1$X` is `192.0.2.1`, if `$X` is a path."""
+    begun = [found[0] for each in host.texts if (found := _HOST.match(each.text))]
+    return replace(host, texts=(*host.texts, *map(Text, begun))) if begun else host
 
 
 def closed(target: Value) -> Value:
