@@ -12,6 +12,7 @@ Words = Sequence[tuple[str, str]]
 
 _LONGEST: Final = 4_096
 _ENDS: Final = frozenset({";", "\n", "}"})
+_SPRINTF: Final = ["sprintf", "("]
 _CONVERSION: Final = re.compile(r"%[-+ #0-9.]*[a-zA-Z%]")
 _ASSIGNED: Final = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 
@@ -41,7 +42,10 @@ def expression(tokens: Words, at: int, names: Mapping[str, str], record: str | N
         elif kind != "text" and (text in _ENDS or (text in {"|", ">", "<"} and not depth)):
             break
         end += 1
-    made = "".join(_pieces(tokens, at, end, names, record))
+    if [text for _, text in tokens[at : at + 2]] == _SPRINTF and tokens[at + 2 : at + 3]:
+        made = _formatted(tokens, at + 2, end, names, record)
+    else:
+        made = "".join(_pieces(tokens, at, end, names, record))
     return made if made and len(made) <= _LONGEST else HOLE
 
 
@@ -59,13 +63,18 @@ def printed(
 def _formatted(
     tokens: Words, start: int, end: int, names: Mapping[str, str], record: str | None
 ) -> str:
-    """What `printf FORMAT, …` prints."""
+    """What `printf FORMAT, …` prints; the format is a text."""
+    if tokens[start][0] != "text":
+        return HOLE
     given = _groups(tokens, start + 2, end) if start + 2 < end else []
     texts = ["".join(_pieces(tokens, first, last, names, record)) for first, last in given]
-    left = iter(texts)
-    return _CONVERSION.sub(
-        lambda found: "%" if found[0] == "%%" else next(left, ""), tokens[start][1]
-    )
+    return formatted(tokens[start][1], texts)
+
+
+def formatted(text: str, values: Sequence[str]) -> str:
+    """A format (`%s`) with values in the places of its conversions."""
+    left = iter(values)
+    return _CONVERSION.sub(lambda found: "%" if found[0] == "%%" else next(left, ""), text)
 
 
 def _groups(tokens: Words, start: int, end: int) -> list[tuple[int, int]]:

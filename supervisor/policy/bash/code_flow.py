@@ -6,14 +6,15 @@ compared.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
+from supervisor.policy.bash.carried import likely
 from supervisor.policy.bash.code_tokens import Token, Tokens
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.literals import doubtful
 from supervisor.policy.bash.places import looks_like_path
-from supervisor.policy.bash.roles_of_code import RUNS
+from supervisor.policy.bash.roles_of_code import RUNS, Glob, call_roles
 from supervisor.policy.bash.table import Language
 from supervisor.policy.bash.use import Use
 from supervisor.policy.bash.value import HOLE, Text, Value, known
@@ -36,6 +37,8 @@ _WRAPS: Final = frozenset({"promisify", "method", "bind", "partial", "curry"})
 _LONGEST: Final = 64
 """Tokens of an expression that may be a function."""
 LOADS: Final = frozenset({"require", "import"})
+_MOST_PARTLY: Final = 4
+_MOST_FILLED: Final = 8
 _COMPARES: Final = frozenset({"eq", "ne", "in", "instanceof", "when", "case"})
 
 
@@ -138,6 +141,8 @@ class Unsure:
     """Calls that get what can't be told, and the texts of the code that may be it."""
 
     def __init__(self) -> None:
+        self._partly: list[tuple[Sequence[str], list[object]]] = []
+        """Programs that are started with words of which some can't be told."""
         self._files = False
         self._runs = False
         self._clears = False
@@ -147,6 +152,9 @@ class Unsure:
         """A call with its arguments; None where the function itself is handed on."""
         role = next(iter(roles), "").lstrip(".")
         kind = role.rstrip("*?")
+        partly = kind in RUNS and values and not _untold(values[0]) and any(map(_has_hole, values))
+        if partly and values and len(self._partly) < _MOST_PARTLY:
+            self._partly.append((tuple(roles), values))
         if values is None or not values or _untold(values[0]):
             self._files = self._files or kind in _FILES
             self._runs = self._runs or kind in RUNS
@@ -154,6 +162,8 @@ class Unsure:
 
     def tell(self, use: Use, tokens: Tokens) -> None:
         """What the texts of the code may be for these calls."""
+        if self._partly:
+            self._filled(use, tokens)
         if not (self._files or self._runs):
             return
         texts: list[str] = []
@@ -174,6 +184,31 @@ class Unsure:
             if text.startswith(("/", "~")) and looks_like_path(text):
                 value = Value((Text(text, text),)) if has_magic(text) else known(text)
                 use.emit(Act.DELETE, "may be removed by code", value, recursive=True)
+
+    def _filled(self, use: Use, tokens: Tokens) -> None:
+        """The paths that stand in the code, in the places of the words that can't be told."""
+        for path in _paths_in(tokens):
+            for roles, values in self._partly:
+                given = Glob(path) if has_magic(path) else path
+                use.outside, kept = (given,), use.outside
+                likely(use, lambda r=roles, v=values: call_roles(use, r, None, v, {}))  # type: ignore[misc]
+                use.outside = kept
+
+
+def _paths_in(tokens: Tokens) -> list[str]:
+    """Texts of the code that are paths, each word of a list of words for itself."""
+    found: dict[str, None] = {}
+    for at, each in enumerate(tokens.all):
+        if each.value and each.kind not in {"number", "tick"} and not is_quiet(tokens, at):
+            words = each.value.split() if each.kind == "quoted" else [each.value]
+            found.update(dict.fromkeys(word for word in words if looks_like_path(word)))
+    return list(found)[:_MOST_FILLED]
+
+
+def _has_hole(value: object) -> bool:
+    if isinstance(value, list):
+        return any(map(_has_hole, value))
+    return value is None or (isinstance(value, str) and HOLE in value)
 
 
 def _untold(value: object) -> bool:

@@ -1,11 +1,11 @@
 """Tokens of code → values: texts with holes, lists of such, numbers; None for what isn't known."""
 
-import base64
-import binascii
 import re
 from collections.abc import Sequence
 from typing import Final
 
+from supervisor.policy.bash.awk_values import formatted
+from supervisor.policy.bash.code_decoded import decoded, unpacked
 from supervisor.policy.bash.code_tokens import Token, Tokens
 from supervisor.policy.bash.roles_of_code import Glob
 from supervisor.policy.bash.value import HOLE
@@ -28,21 +28,18 @@ _NAMED: Final = 3
 _TEXTS: Final = frozenset({"raw", "text"})
 _SIGILS: Final = "$@%&"
 _ENDS: Final = frozenset({"if", "unless", "and", "or"})
-_CHARACTERS: Final = frozenset({"chr", "fromCharCode", "fromCodePoint", "char"})
-_DECODES: Final = frozenset({"from", "atob", "base64_decode", "decode64", "decode_base64"})
-_FIRST_SURROGATE: Final = 0xD800
-"""Characters from here on are no part of a name that anybody denies."""
 _LISTS: Final = frozenset({"c", "list", "array", "Array", "Array.of", "vector"})
 """Calls that make a list of their arguments."""
 _PUTS_TOGETHER: Final = frozenset({"string", "paste0", "concat", "String.concat"})
 """Calls that make one text of their arguments."""
+_FORMATS: Final = frozenset({"sprintf", "format"})
+_CONCAT: Final = "concat"
 _TURNS: Final = re.compile(r"(?:^|\W)(?:reverse|strrev|rev)$")
 _SAME: Final = frozenset({"toString", "to_s", "to_str", "trim", "strip", "chomp", "valueOf"})
 """Methods that leave a text as it is, for our purposes."""
 _JOINS_TEXTS: Final = frozenset({"join", "implode"})
 _UNPACKS: Final = frozenset({"pack", "hex2bin"})
 _NO_LETTERS: Final = re.compile(r"\W+")
-_HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2})+")
 _EMPTY_BRACKETS: Final = ["(", ")"]
 _JOINS_PATHS: Final = re.compile(r"(?:^|\W)(?:join|joinpath|resolve|file\.path|path_join)$")
 _MAKES_PATHS: Final = re.compile(
@@ -164,6 +161,8 @@ class Values:
             return None
         if len(tokens) == 1 and tokens[0].kind in _TEXTS:
             return _bounded(tokens[0].value or "")
+        if len(tokens) == 1 and tokens[0].kind == "quoted" and tokens[0].text[:2] in _WORDS:
+            return list((tokens[0].value or "").split())
         home = None
         if self.tokens.says_home:
             home = next((at for at, one in enumerate(tokens) if one.text.endswith("homedir")), None)
@@ -180,6 +179,8 @@ class Values:
         joined = self._joined(tokens)
         if joined is not None:
             return joined
+        if tokens[0].text == "[" and tokens[-1].text == "]" and _encloses(tokens):
+            return [self.folded(group) for group in _parted(tokens[1:-1])]
         if tokens[0].text == "[" and tokens[-1].text in {"]", "}"}:
             return [each.value for each in tokens if each.value is not None]
         if len(tokens) == 1 and tokens[0].kind == "name":
@@ -187,6 +188,8 @@ class Values:
             if whole is not None:
                 return whole
         changed = self._path_made(tokens) if tokens[-1].text in _CLOSE else None
+        if changed is None:
+            changed = self._put_in(tokens)
         if changed is None:
             changed = self._changed(tokens)
         if changed is not None:
@@ -201,10 +204,10 @@ class Values:
                 brackets = [one.text for one in tokens[at + 1 : at + 3]] == _EMPTY_BRACKETS
                 skip = at + 3 if brackets else at + 1
                 continue
-            decoded = _decoded(tokens, at) if each.kind == "name" else None
-            if decoded is not None:
-                pieces.append(decoded[0])
-                skip = decoded[1]
+            told = decoded(tokens, at) if each.kind == "name" else None
+            if told is not None:
+                pieces.append(told[0])
+                skip = told[1]
             elif each.value is not None:
                 pieces.append(each.value)
             elif each.kind == "name" and each.text.lstrip(_SIGILS) in names:
@@ -223,7 +226,7 @@ class Values:
         if called and tokens[0].text in _JOINS_TEXTS:
             return self._put_together(tokens)
         if called and tokens[0].text in _UNPACKS and len(tokens) > 2:  # noqa: PLR2004 - `f(`
-            return _unpacked([each.value for each in tokens[2:-1] if each.value])
+            return unpacked([each.value for each in tokens[2:-1] if each.value])
         if tokens[0].kind == "quoted" and tokens[0].text[:2] in _WORDS and len(tokens) > 1:
             names = [each.text for each in tokens[1:] if each.kind == "name"]
             if names == ["join"]:
@@ -238,6 +241,34 @@ class Values:
             texts = [each.value for each in tokens if each.value]
             return texts[0][::-1] if len(texts) == 1 and HOLE not in texts[0] else None
         return None
+
+    def _put_in(self, tokens: Sequence[Token]) -> str | None:
+        """Texts that are put into others: `sprintf(…)`, `"…" % x`, `a.concat(b)`."""
+        called = len(tokens) > 1 and tokens[1].text == "(" and _encloses(tokens[1:])
+        if called and _NO_LETTERS.split(tokens[0].text)[-1] in _FORMATS:
+            return self._formatted(_parted(tokens[2:-1]))
+        if len(tokens) > 2 and tokens[1].text == "%" and tokens[0].kind in _TEXTS:  # noqa: PLR2004
+            return self._formatted([[tokens[0]], *_parted(_bare(tokens[2:]))])
+        if _CONCAT in tokens[0].text or (len(tokens) > 1 and tokens[1].text == "."):
+            return self._put_behind(tokens)
+        return None
+
+    def _formatted(self, groups: list[list[Token]]) -> str | None:
+        """`sprintf(".%s", "env")`, `".%s" % "env"`."""
+        texts = [self.folded(each) for each in groups]
+        if not texts or not isinstance(texts[0], str):
+            return None
+        return _bounded(formatted(texts[0], [e if isinstance(e, str) else HOLE for e in texts[1:]]))
+
+    def _put_behind(self, tokens: Sequence[Token]) -> str | None:
+        """`".".concat("env")`, `name.concat("env")`."""
+        at = next((at for at, each in enumerate(tokens) if each.text.endswith(_CONCAT)), None)
+        if at is None or at + 1 >= len(tokens) or not _encloses(tokens[at + 1 :]):
+            return None
+        name, dot, _ = tokens[at].text.rpartition(".")
+        first = self.tokens.names.get(name) if dot else self.folded(tokens[: max(at - 1, 0)])
+        texts = [first, *(self.folded(group) for group in _parted(tokens[at + 2 : -1]))]
+        return _bounded("".join(each if isinstance(each, str) else HOLE for each in texts))
 
     def _path_made(self, tokens: Sequence[Token]) -> str | None:
         """`path.resolve("/", "x")`, `File.join("a", "b")`; `Dir.glob("/*")`, `Dir["/*"]`."""
@@ -296,42 +327,14 @@ class Values:
         return mark.join(each if isinstance(each, str) else HOLE for each in pieces)
 
 
+def _bare(tokens: Sequence[Token]) -> Sequence[Token]:
+    """What stands between brackets, if they are around all of it."""
+    return tokens[1:-1] if tokens[0].text in _OPEN and _encloses(tokens) else tokens
+
+
 def _bounded(text: str) -> str | None:
     """A text, if it says anything and isn't too long."""
     return text if text.strip(HOLE) and len(text) <= _LONGEST_TEXT else None
-
-
-def _decoded(tokens: Sequence[Token], at: int) -> tuple[str, int] | None:
-    """What `chr(46)`, `String.fromCharCode(46, …)` or `atob("…")` gives, and where it ends."""
-    called = at + 2 < len(tokens) and tokens[at + 1].text == "("
-    name = _NO_LETTERS.split(tokens[at].text)[-1] if called else ""
-    if name not in _CHARACTERS and name not in _DECODES:
-        return None
-    end = next((p for p in range(at + 2, len(tokens)) if tokens[p].text == ")"), len(tokens))
-    inner = tokens[at + 2 : end]
-    if name in _CHARACTERS:
-        numbers = [
-            int(each.text) for each in inner if each.kind == "number" and each.text.isdigit()
-        ]
-        if numbers and all(0 < each < _FIRST_SURROGATE for each in numbers):
-            return "".join(map(chr, numbers)), end + 1
-        return None
-    text = inner[0].value if inner else None
-    if text is None or (name == "from" and not any(each.value == "base64" for each in inner[1:])):
-        return None
-    try:
-        return base64.b64decode(text, validate=True).decode("utf-8", "replace"), end + 1
-    except (ValueError, binascii.Error):
-        return None
-
-
-def _unpacked(texts: Sequence[str]) -> str | None:
-    """What `pack("H*", "2e65")`, `hex2bin("2e65")` or `["2e65"].pack("H*")` makes."""
-    digits = next((each for each in texts if _HEX.fullmatch(each)), None)
-    try:
-        return None if digits is None else bytes.fromhex(digits).decode("utf-8", "replace")
-    except ValueError:
-        return None
 
 
 def _encloses(tokens: Sequence[Token]) -> bool:

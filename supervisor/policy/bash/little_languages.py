@@ -69,14 +69,16 @@ _TCL_PLAIN: Final = re.compile(
 )
 
 
+_TCL_BRACED: Final = re.compile(r"\{([^{}\"]*)\}")
+
+
 def tcl(use: Use, code: str) -> None:
     """Tcl: `exec`, `open`, `file delete`, `glob`, `source`."""
     names = {name: braced or plain for name, braced, plain in _TCL_SETS.findall(code)}
     code = _TCL_NAMES.sub(lambda found: names.get(found[1], found[0]), code)
     code = code.replace("{*}", "")
     flat = code.replace("{", " ").replace("}", " ").replace('"', " ")
-    for found in re.finditer(r"\bexec\s+([^\]\n;]+)", flat):
-        use.script(known(found[1]))
+    _tcl_started(use, code, flat)
     for found in re.finditer(r"\bopen\s+(\|?[^\s\]]+)(?:\s+([\w+]+))?", flat):
         if found[1].startswith("|"):
             use.script(known(flat[found.start(1) + 1 :].partition("]")[0]))
@@ -96,6 +98,15 @@ def tcl(use: Use, code: str) -> None:
     lines_of_it = re.split(r"[;\n]", re.sub(r"\[.*?\]", "x", flat))
     if not all(_TCL_PLAIN.match(each) for each in lines_of_it):
         use.unknown("runs code that can't be read whole")
+
+
+def _tcl_started(use: Use, code: str, flat: str) -> None:
+    """`exec WORD…`; the words may stand in quotes or braces, or all of it may."""
+    for found in re.finditer(r"\bexec\s+([^\]\n;]+)", flat):
+        use.script(known(found[1]))
+        whole = _TCL_BRACED.sub(r'"\1"', code[found.start(1) : found.end(1)])
+        if '"' in whole:
+            likely(use, lambda whole=whole: use.script(known(whole)))  # type: ignore[misc]
 
 
 def _tcl_open(use: Use, name: str, mode: str) -> None:

@@ -109,6 +109,7 @@ class _Reading:
                     or token.kind == "quoted"
                     or self.text.text(at - 1) == "$"
                 ):
+                    self.unsure.note(("shell",), [token.value])
                     call_roles(self.use, ("shell",), None, [token.value], {})
             elif token.kind == "name":
                 self.name(at, token.text, loops)

@@ -105,6 +105,15 @@ class Calls:
         if not name.startswith(".") and not values and named:
             call_roles(self.use, roles, own, list(named.values())[:1], named)
 
+    def mapped(self, node: ast.Call) -> None:
+        """`map(shutil.rmtree, ["/etc"])`: a function that is handed on with what it gets."""
+        roles = self.language.calls.get(self.fold.dotted(node.args[0]) or "")
+        values = self.fold(node.args[1])
+        if roles is None or not isinstance(values, list):
+            return
+        for each in values[:_MOST_CALLS]:
+            call_roles(self.use, roles, None, [each], {})
+
     def writes(self, file: ast.expr, text: ast.expr) -> None:
         """`open(NAME, "w").write(TEXT)`, `Path(NAME).write_text(TEXT)`, `f.write(TEXT)`."""
         told, path = self.fold(text), self.fold(file)

@@ -30,6 +30,8 @@ _MAGIC: Final = re.compile(
 )
 """What IPython hands to a shell."""
 _ADDS: Final = frozenset({"add", "write"})
+_MAPS: Final = frozenset({"map", "imap", "starmap", "filter", "submit"})
+"""Calls of a function that their first argument is, for each of the second."""
 _LOOSE: Final = frozenset({"exec", "eval", "compile", "__import__", "getattr", "setattr"})
 
 
@@ -273,6 +275,8 @@ class _Walk(Calls):
             roles = self.language.calls.get(f".{node.func.attr}")
         if roles is not None:
             self.known_call(node, name, roles)
+        elif name.rpartition(".")[2] in _MAPS and len(node.args) > 1:
+            self.mapped(node)
         elif name in _LOOSE:
             self.loose(node, name)
             self.doubtful(node)
