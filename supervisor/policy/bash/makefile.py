@@ -16,9 +16,13 @@ _REFERENCE: Final = re.compile(r"\$[({](\w+)[)}]")
 
 
 def makefile(use: Use, text: str) -> None:
-    """What a makefile runs."""
+    """What a makefile runs; `NAME=VALUE` among make's words beats what it says itself."""
     text = text.replace("\\\n", " ")
     names: dict[str, str] = dict(_DEFINED.findall(text))
+    for word in use.parsed.operands:
+        name, equals, value = word.texts[0].text.partition("=")
+        if equals:
+            names[name.rstrip(":?+")] = value
 
     def filled(match: re.Match[str]) -> str:
         return names.get(match[1], HOLE)

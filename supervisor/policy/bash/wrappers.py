@@ -210,13 +210,26 @@ def parallel(use: Use) -> None:
     line = joined(command)
     marked = any("{" in each.text for each in line.texts)
     for item in items[:MOST_ITEMS]:
-        if not marked:
+        if isinstance(item, Found) and (found := _in_place(command, line, item)):
+            use.start(found, stdin=False)
+        elif not marked:
             use.script(joined([*command, _quoted(item) if command else item]))
             continue
         filled = line
         for marker in ("{}", "{.}", "{/}", "{//}", "{/.}", "{1}", "{2}", "{3}"):
             filled = _filled(filled, marker, spread(item))
         use.script(filled)
+
+
+def _in_place(command: list[Value], line: Value, item: Value) -> list[Value] | None:
+    """The words of a command with what a search finds in the place of `{}`, or behind them."""
+    words = command if len(command) > 1 else _split(line)
+    texts = [each.only or "" for each in words]
+    if not words or any("{" in each and each != "{}" for each in texts):
+        return None
+    if "{}" not in texts:
+        return [*words, item]
+    return [item if each == "{}" else word for word, each in zip(words, texts, strict=True)]
 
 
 def fzf(use: Use) -> None:

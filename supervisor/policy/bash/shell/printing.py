@@ -16,6 +16,10 @@ _MARKS: Final = re.compile(r"XXX+")
 _WORDS: Final = 2
 _LONGEST_GUESS: Final = 4_096
 """Characters of a text that is only likely, and that is followed through further programs."""
+_READS_FILES: Final = frozenset(
+    {"cat", "tac", "rev", "head", "tail", "sort", "uniq", "sed", "awk", "base64", "xxd"}
+)
+_DESCRIPTOR: Final = "/dev/fd/"
 _NAMES_ANY: Final = frozenset({"compgen"})
 """Programs whose output, as it is known here, is a glob."""
 
@@ -51,12 +55,23 @@ def write_output(  # noqa: PLR0913, PLR0917 - the circumstances of a command
         source = definition.source if definition is not None else ""
         sink.write(literal(f"{alone(argv[2])} () {source}\n") if source else DATA)
         return
+    if name in _READS_FILES and (given := tuple(streams)):
+        argv, stdin = _from_stream(argv, stdin, given)
     if name is None:
         sink.write(DATA)
     elif prints(name):
         sink.write(_output(argv, stdin, streams, scope, guess=guess))
     else:
         sink.write(unknown_output(argv, stdin, streams, scope, guess=guess))
+
+
+def _from_stream(
+    argv: tuple[Value, ...], stdin: Stdin | None, streams: tuple[Stdin, ...]
+) -> tuple[tuple[Value, ...], Stdin | None]:
+    """`cat <(…)`: the same as `cat` with that for its input, if it reads nothing else."""
+    rest = tuple(each for each in argv if not each.texts[0].text.startswith(_DESCRIPTOR))
+    lone = len(streams) == 1 and len(rest) == len(argv) - 1
+    return (rest, streams[0]) if lone and stdin is None else (argv, stdin)
 
 
 def _temporary(argv: tuple[Value, ...], serial: int) -> Value:
