@@ -75,7 +75,7 @@ class _Program:
                 began = -1
             elif kind == "sign" and text in "()":
                 deep += 1 if text == "(" else -1
-            elif kind == "name" and text == "system":
+            elif kind == "name" and (text == "system" or self.by_name(at)):
                 self.script(self.value(at + 1))
             elif kind == "name" and text == "readfile" and texts[at + 1 : at + 2] == ["("]:
                 self.file(self.value(at + 1))
@@ -90,6 +90,10 @@ class _Program:
         if self.runs or self.reads:
             held = [text for kind, text in self.tokens if kind == "text"]
             doubtful(self.use, [*held, *self.names.values()], "system" if self.runs else "")
+
+    def by_name(self, at: int) -> bool:
+        """Whether this is `@NAME`, where the variable holds the name of `system`."""
+        return at > 0 and self.texts[at - 1] == "@" and self.names.get(self.texts[at]) == "system"
 
     def script(self, text: str) -> None:
         """A text that a shell runs."""

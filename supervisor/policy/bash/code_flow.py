@@ -37,6 +37,8 @@ _WRAPS: Final = frozenset({"promisify", "method", "bind", "partial", "curry"})
 _LONGEST: Final = 64
 """Tokens of an expression that may be a function."""
 LOADS: Final = frozenset({"require", "import"})
+_SHELL: Final = re.compile(r"\s*\|?\s*(?:/\S*/)?(?:ba|da|z|k|a)?sh\s*")
+_WORDS: Final = ("%w", "qw", "%i")
 _MOST_PARTLY: Final = 4
 _MOST_FILLED: Final = 8
 _COMPARES: Final = frozenset({"eq", "ne", "in", "instanceof", "when", "case"})
@@ -145,12 +147,18 @@ class Unsure:
         """Programs that are started with words of which some can't be told."""
         self._files = False
         self._runs = False
+        self._shell = False
+        """Whether one starts a bare shell, which runs what is printed to it."""
         self._clears = False
         """Whether one removes a folder with all below it."""
 
     def note(self, roles: Iterable[str], values: list[object] | None) -> None:
         """A call with its arguments; None where the function itself is handed on."""
         role = next(iter(roles), "").lstrip(".")
+        first = _first_word(values[0]) if values else ""
+        piped = role == "open" and first.lstrip()[:1] == "|"
+        if (role in _RUNS or piped) and _SHELL.fullmatch(first):
+            self._shell = self._runs = True
         kind = role.rstrip("*?")
         partly = kind in RUNS and values and not _untold(values[0]) and any(map(_has_hole, values))
         if partly and values and len(self._partly) < _MOST_PARTLY:
@@ -169,11 +177,17 @@ class Unsure:
         texts: list[str] = []
         joins = False
         for at, each in enumerate(tokens.all):
-            if each.value and each.kind not in {"number", "tick"} and not is_quiet(tokens, at):
+            if (
+                each.value
+                and each.kind not in {"number", "tick"}
+                and (self._shell or not is_quiet(tokens, at))
+            ):
                 if joins and texts:
                     texts[-1] += each.value
                 else:
                     texts.append(each.value)
+                if each.kind == "quoted" and each.text[:2] in _WORDS:
+                    texts.extend(each.value.split())
                 joins = False
             else:
                 joins = each.text in {"+", "."}
@@ -203,6 +217,11 @@ def _paths_in(tokens: Tokens) -> list[str]:
             words = each.value.split() if each.kind == "quoted" else [each.value]
             found.update(dict.fromkeys(word for word in words if looks_like_path(word)))
     return list(found)[:_MOST_FILLED]
+
+
+def _first_word(value: object) -> str:
+    first = value[0] if isinstance(value, list) and len(value) == 1 else value
+    return first if isinstance(first, str) else ""
 
 
 def _has_hole(value: object) -> bool:

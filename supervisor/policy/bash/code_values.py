@@ -27,7 +27,7 @@ _NAMED: Final = 3
 """Tokens of the shortest argument with a name (`shell: true`)."""
 _TEXTS: Final = frozenset({"raw", "text"})
 _SIGILS: Final = "$@%&"
-_ENDS: Final = frozenset({"if", "unless", "and", "or"})
+_ENDS: Final = frozenset({"if", "unless", "and", "or", "for", "foreach", "while", "until"})
 _LISTS: Final = frozenset({"c", "list", "array", "Array", "Array.of", "vector"})
 """Calls that make a list of their arguments."""
 _PUTS_TOGETHER: Final = frozenset({"string", "paste0", "concat", "String.concat"})
@@ -86,7 +86,9 @@ class Values:
         }
         values: list[object] = []
         for each in groups:
-            whole = self._list_of(each) if len(each) == 1 and each[0].text[:1] == "@" else None
+            spread = each[0].text in {"*", "."} or each[0].text[:1] == "@"
+            given = [one for one in each if one.text not in {"*", "."}] if spread else each
+            whole = self._list_of(given) if spread and len(given) == 1 else None
             if whole is not None:
                 values.extend(whole)
             else:
@@ -127,6 +129,16 @@ class Values:
         while start > max(end - _LONGEST_NAME, 0) and self.tokens.text(start) != "(":
             start -= 1
         return self.folded(self.tokens.all[start + 1 : end]) if start < end else None
+
+    def grow(self, at: int, name: str) -> None:
+        """`push @list, "x"`, `list.push("x")`: a list that is known gets more."""
+        groups = [each for each in self.groups(at) if each]
+        owner = name.rpartition(".")[0]
+        if not owner and groups:
+            owner, groups = groups[0][0].text, groups[1:]
+        held = self.lists.get(owner.lstrip(_SIGILS))
+        if held is not None and len(held) < _LONGEST:
+            held.extend(self.folded(each) for each in groups)
 
     def _list_of(self, tokens: Sequence[Token]) -> list[object] | None:
         return self.lists.get(tokens[0].text.lstrip(_SIGILS)) if tokens else None

@@ -39,6 +39,7 @@ _EVALUATES: Final = re.compile(
     r"|loadstring|create_function|evaluate|compile\w*)$"
 )
 """Calls of code in a text."""
+_GROWS: Final = frozenset({"push", "append", "concat"})
 _LONGEST_NAME: Final = 24
 """Tokens between brackets that may make the name of a function."""
 _MOST_ASSIGNED: Final = 512
@@ -146,6 +147,13 @@ class _Reading:
         if isinstance(value, str):
             self.text.learn(name, value, at)
 
+    def grows(self, at: int, name: str, last: str) -> None:
+        """`list.push("x")`, `list << "x"`."""
+        if last in _GROWS:
+            self.values.grow(at + 1, name)
+        elif self.text.text(at + 2) == "<":
+            self.values.grow(at + 3, f"{name}.push")
+
     def indirect(self, at: int, name: str, last: str) -> bool:
         """A function that is called by a text that names it; whether that is so."""
         given = self.text.names.get(name)
@@ -233,6 +241,8 @@ class _Reading:
             self.assigned.add(bare)
             self.assign(at + 2, bare)
         last = last_part(bare)
+        if self.values.lists and (last in _GROWS or self.text.text(at + 1) == "<"):
+            self.grows(at, bare, last)
         if self.indirect(at, bare, last):
             return
         reason = self.language.words.get(name) or self.language.words.get(bare)

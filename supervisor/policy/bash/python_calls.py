@@ -1,6 +1,7 @@
 """Calls in Python code whose arguments have roles, and what is known while they are looked at."""
 
 import ast
+import re
 from typing import Final
 
 from supervisor.policy.bash.code_loops import STARTS, goes_on
@@ -10,13 +11,22 @@ from supervisor.policy.bash.given import NOTHING_GIVEN
 from supervisor.policy.bash.literals import doubtful
 from supervisor.policy.bash.outside import given_to
 from supervisor.policy.bash.places import join
-from supervisor.policy.bash.python_flow import FLOWS, is_received
+from supervisor.policy.bash.python_flow import FLOWS, RUNS, is_received
 from supervisor.policy.bash.python_folding import Folder
 from supervisor.policy.bash.roles_of_code import call_roles, secret_name
 from supervisor.policy.bash.use import Use
 from supervisor.policy.bash.value import HOLE, known
 
+_SHELL_ALONE: Final = re.compile(r"(?:/\S*/)?(?:ba|da|z|k|a)?sh")
 _MOST_CALLS: Final = 24
+
+
+def _is_shell(given: object) -> bool:
+    """Whether a program is a shell without orders: those come through its input."""
+    words = given if isinstance(given, list) else [given]
+    told = [each for each in words if isinstance(each, str) and each[:1] != "-"]
+    bare = len(told) == 1 and "-c" not in words
+    return bare and _SHELL_ALONE.fullmatch(told[0]) is not None
 
 
 class Calls:
@@ -40,6 +50,8 @@ class Calls:
         """Whether something is removed that can't be told."""
         self.walked: list[str] = []
         """Folders that it goes through, by absolute paths."""
+        self.shells = False
+        """Whether a bare shell is started, which runs what it is given."""
         self.functions: dict[str, ast.FunctionDef] = {}
         self.calls_left = _MOST_CALLS
         """Calls of the code's own functions that are still followed."""
@@ -77,6 +89,26 @@ class Calls:
             if self.endless:
                 self.use.emit(Act.EXHAUST, "starts itself without end")
             return
+        self.dangers(node, name, roles)
+        own = self.fold(node.func.value) if isinstance(node.func, ast.Attribute) else None
+        values = [self.fold(each) for each in node.args]
+        named = {each.arg: self.fold(each.value) for each in node.keywords if each.arg}
+        call_roles(self.use, roles, own, values, named)
+        if self.fold.is_used:
+            self.doubt("does what it is told from outside")
+        if roles[0].rstrip("*") == "delete" and (
+            not values or values[0] is None or HOLE in str(values[0])
+        ):
+            self.deletes = True
+        if roles[0] in RUNS and values and _is_shell(values[0]):
+            self.shells = True
+        if roles[0] in FLOWS and (not values or values[0] is None) and not named:
+            self.untold.add(roles[0])
+        if not name.startswith(".") and not values and named:
+            call_roles(self.use, roles, own, list(named.values())[:1], named)
+
+    def dangers(self, node: ast.Call, name: str, roles: tuple[str, ...]) -> None:
+        """Programs without end, and a shell that is tied to a connection."""
         if roles[0] == "connect":
             self.connects = True
         if self.spins and (
@@ -90,20 +122,12 @@ class Calls:
             and self.takes_orders(node, roles[0])
         ):
             self.use.emit(Act.REMOTE_SHELL, "hands a shell to the network")
-        own = self.fold(node.func.value) if isinstance(node.func, ast.Attribute) else None
-        values = [self.fold(each) for each in node.args]
-        named = {each.arg: self.fold(each.value) for each in node.keywords if each.arg}
-        call_roles(self.use, roles, own, values, named)
-        if self.fold.is_used:
-            self.doubt("does what it is told from outside")
-        if roles[0].rstrip("*") == "delete" and (
-            not values or values[0] is None or HOLE in str(values[0])
-        ):
-            self.deletes = True
-        if roles[0] in FLOWS and (not values or values[0] is None) and not named:
-            self.untold.add(roles[0])
-        if not name.startswith(".") and not values and named:
-            call_roles(self.use, roles, own, list(named.values())[:1], named)
+
+    def partial(self, node: ast.Call) -> None:
+        """`functools.partial(shutil.rmtree, "/etc")`: a function with what it will get."""
+        roles = self.language.calls.get(self.fold.dotted(node.args[0]) or "")
+        if roles is not None:
+            call_roles(self.use, roles, None, [self.fold(each) for each in node.args[1:]], {})
 
     def mapped(self, node: ast.Call) -> None:
         """`map(shutil.rmtree, ["/etc"])`: a function that is handed on with what it gets."""

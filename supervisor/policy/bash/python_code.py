@@ -15,6 +15,7 @@ from supervisor.policy.bash.python_flow import (
     is_calm,
     is_received,
     received,
+    texts_of,
     texts_that_flow,
 )
 from supervisor.policy.bash.python_tree import children, within
@@ -45,6 +46,8 @@ def python_code(use: Use, code: str) -> None:
         walk.block(tree.body)
         if walk.deletes:
             walk.empty()
+        if walk.shells:
+            doubtful(use, texts_of(tree), "system")
         if walk.untold:
             doubtful(use, texts_that_flow(tree), "system" if walk.untold & RUNS else "")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -275,6 +278,8 @@ class _Walk(Calls):
             roles = self.language.calls.get(f".{node.func.attr}")
         if roles is not None:
             self.known_call(node, name, roles)
+        elif name.rpartition(".")[2] == "partial" and node.args:
+            self.partial(node)
         elif name.rpartition(".")[2] in _MAPS and len(node.args) > 1:
             self.mapped(node)
         elif name in _LOOSE:
@@ -300,6 +305,9 @@ class _Walk(Calls):
     def own_function(self, function: ast.FunctionDef, node: ast.Call) -> None:
         """A call of a function of the code's own: its body again, with what it is given."""
         given = dict(zip([each.arg for each in function.args.args], node.args, strict=False))
+        plain = function.args.args[len(function.args.args) - len(function.args.defaults) :]
+        for argument, value in zip(plain, function.args.defaults, strict=True):
+            given.setdefault(argument.arg, value)
         given |= {each.arg: each.value for each in node.keywords if each.arg}
         told = {name: self.fold(value) for name, value in given.items()}
         if not self.calls_left or all(value is None for value in told.values()):

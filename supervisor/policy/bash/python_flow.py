@@ -40,6 +40,16 @@ def texts_that_flow(tree: ast.Module) -> list[str]:
     ]
 
 
+def texts_of(tree: ast.Module) -> list[str]:
+    """All texts of some code, bytes too."""
+    found: list[str] = []
+    for node in within(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)):
+            value = node.value
+            found.append(value if isinstance(value, str) else value.decode("utf-8", "replace"))
+    return found
+
+
 _CONNECTS: Final = frozenset({"socket", "create_connection", "accept", "makefile", "create_server"})
 _RECEIVES: Final = frozenset({"recv", "recvfrom", "readline", "readlines", "makefile", "recv_into"})
 

@@ -246,6 +246,9 @@ class Folder:
         if name in {"str", "bytes", "os.fspath", "os.path.abspath", "os.path.realpath", "list",
                     "os.path.normpath", "open"}:  # fmt: skip
             return values[0] if values else ""
+        if name in {"os.path.dirname", "os.path.basename"} and texts:
+            folder, slash, end = texts[0].rpartition("/")
+            return end if name == "os.path.basename" else folder or slash
         if name in {"os.path.expanduser", "os.path.expandvars"} and texts:
             text = texts[0].replace("$HOME", self.home).replace("${HOME}", self.home)
             return self.home + text[1:] if text.startswith("~") else text
