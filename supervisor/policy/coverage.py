@@ -16,7 +16,7 @@ from supervisor.trust.levels import TrustLevel
 
 CHANGERS = frozenset(
     """rm rmdir mkdir touch mv cp ln install chmod chown chgrp tee truncate unlink rsync
-    unzip gcc g++ cc c++ clang clang++ rustc go gofmt javac terraform tofu
+    unzip zip tar gzip gunzip gcc g++ cc c++ clang clang++ ld as rustc go gofmt javac terraform tofu
     pandoc""".split()  # noqa: SIM905  (a table to read)
 )
 """Programs whose trade is to change files, or to make them from others."""

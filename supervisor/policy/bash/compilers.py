@@ -10,12 +10,13 @@ from supervisor.policy.bash.value import known
 
 _LOADS: Final = frozenset(
     """-fplugin -fpass-plugin -load -load-pass-plugin -plugin --plugin -processorpath
-    --processor-path -processor""".split()  # noqa: SIM905
+    --processor-path -processor -load-plugin-library -load-plugin-executable -plugin-path
+    -external-plugin-path""".split()  # noqa: SIM905
 )
 """Options whose value is a library or class that is loaded, whatever it is called."""
 _FINDS: Final = frozenset(
     """-B -fuse-ld --ld-path -specs --specs -C -Z --codegen linker codegen-backend
-    -ccc-gcc-name --gcc-toolchain -resource-dir""".split()  # noqa: SIM905
+    -ccc-gcc-name --gcc-toolchain -resource-dir --config -ccbin --compiler-bindir""".split()  # noqa: SIM905
 )
 """Options whose value is a program, or a folder of such: a plain name is one of the machine's."""
 _PROGRAMS: Final = re.compile(r"-pgm[A-Za-z]+")

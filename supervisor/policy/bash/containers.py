@@ -163,6 +163,8 @@ def ssh_setting(use: Use, value: Value) -> None:
     lowered = name.lower()
     if lowered in _RUNS_OF_SSH and text.strip().lower() != "none":
         use.script(Value(known(text.strip()).texts, value.from_data))
+    elif lowered == "include":
+        play_as(use, "source", known(text.strip()))
     elif lowered in _LOADED_BY_SSH and text.strip().lower() != "none":
         use.unknown("loads a library that speaks to a key's device")
     elif lowered == "identityfile":

@@ -61,7 +61,8 @@ def sql(use: Use, code: str) -> None:
     for found in _SQL_RUNS.finditer(code):
         use.script(known(found[1] or found[2] or ""))
     if re.search(
-        r"\bxp_cmdshell\b|\bload_extension\s*\(|\bcreate\s+(extension|function)\b",
+        r"\bxp_cmdshell\b|\bload_extension\s*\(|\bcreate\s+(extension|function)\b"
+        r"|(?:^|;)\s*(?:force\s+)?(?:install|load)\s+(?!data\b|xml\b)['\"\w]",
         code,
         re.IGNORECASE,
     ):
@@ -79,10 +80,13 @@ def psql(use: Use, code: str) -> None:
         word = rest.split()[0].strip("'") if rest else ""
         if kind in {"i", "ir", "include"} and word:
             takes_orders(use, word)
-        elif kind == "lo_import" and word:
-            use.emit(Act.READ, "is read", known(word))
-        elif kind == "lo_export" and word:
-            use.emit(Act.WRITE, "is written", known(rest.split()[-1].strip("'")))
+        elif kind == "setenv":
+            use.unknown("sets a variable that may name a program")
+        elif kind in {"lo_import", "lo_export"} and word:
+            act = Act.READ if kind == "lo_import" else Act.WRITE
+            use.emit(
+                act, "is copied", known(rest.split()[-1].strip("'") if act is Act.WRITE else word)
+            )
         elif kind in {"o", "out", "s", "w", "write", "g", "gx"} and word:
             _put(use, rest)
         elif kind == "copy":

@@ -14,6 +14,7 @@ from supervisor.policy.bash.value import HOLE, Text, Value, known
 _FILE_NAME: Final = re.compile(r"\.|\./.*|.*\.[A-Za-z]\w{0,5}|.*/|:/")
 _OPEN: Final = re.compile(r"\^\{[^}]*\Z")
 """A colon behind this is part of a search for a message (`HEAD^{/fix: it}`)."""
+_OTHERS: Final = frozenset({"hg", "svn", "bzr"})
 _STORED: Final = re.compile(r"(?:refs/)?stash\b")
 
 
@@ -90,7 +91,10 @@ def setting(use: Use, name: str, value: Value) -> bool:
     """
     if HOLE in name:
         use.unknown("sets something of git that can't be told")
-    table = use.look.table.languages.get("git-settings")
+    other = use.base in _OTHERS
+    table = use.look.table.languages.get("hg-settings" if other else "git-settings")
+    if other:  # `config:tunnels:ssh` of svn
+        name = name.removeprefix("config:").removeprefix("servers:").replace(":", ".")
     kind = None if table is None else _kind_of(name, table.calls)
     if table is None or kind is None:
         return False

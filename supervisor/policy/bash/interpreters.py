@@ -119,6 +119,7 @@ def interpreter(use: Use) -> None:  # noqa: C901, PLR0912 - one case a place of 
     stdin = substituted(use, words[0]) if words else None
     if words and stdin is None and words[0].only not in INPUTS:
         apply(use)
+        _known_script(use, words)
         text = use.look.kept.of(join(use.cwd, words[0]))
         if text is not None:
             run_code(use, language, text)
@@ -199,6 +200,14 @@ def _run_by(use: Use, module: Value) -> None:
     _as_program(use, [use.argv[0], *_behind_options(words)])
     for place in places:
         play_as(use, "report", place)
+
+
+def _known_script(use: Use, words: Sequence[Value]) -> None:
+    """A script of a framework whose words the table knows (`python3 manage.py shell`)."""
+    base = (words[0].only or "").rpartition("/")[2]
+    command = use.look.table.find(base) if base else None
+    if command is not None and "as-script" in command.tags:
+        _as_program(use, [known(base), *words[1:]])
 
 
 def _words_behind(use: Use, module: Value) -> Sequence[Value]:

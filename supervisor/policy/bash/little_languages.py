@@ -46,7 +46,9 @@ _TCL_SHELL: Final = re.compile(r"\bspawn\s+(?:-\w+\s+)*(?:\S*/)?(?:ba|da|z|k|a)?
 def expect(use: Use, code: str) -> None:
     """Tcl of expect: what it spawns and runs; the dialogue itself can't be told."""
     for found in re.finditer(r"\b(?:spawn|exec|system)\s+(?:-\w+\s+)*([^\n;\]]+)", code):
-        use.script(known(found[1].replace("{", " ").replace("}", " ")))
+        words = found[1].replace("{", " ").replace("}", " ").strip()
+        whole = words[:1] == words[-1:] == '"' and words.count('"') == 2  # noqa: PLR2004 - a pair
+        use.script(known(words.strip('"') if whole else words))
     if _TCL_SHELL.search(code):
         for found in re.finditer(r"\bsend\s+(?:-\w+\s+)*(?:--\s+)?[{\"]([^\"}]*)[}\"]", code):
             use.script(known(re.sub(r"\\[rn]|\r", "\n", found[1])), stdin=False)
@@ -77,6 +79,7 @@ def tcl(use: Use, code: str) -> None:
     names = {name: braced or plain for name, braced, plain in _TCL_SETS.findall(code)}
     code = _TCL_NAMES.sub(lambda found: names.get(found[1], found[0]), code)
     code = code.replace("{*}", "")
+    _tcl_rounds(use, code)
     flat = code.replace("{", " ").replace("}", " ").replace('"', " ")
     _tcl_started(use, code, flat)
     for found in re.finditer(r"\bopen\s+(\|?[^\s\]]+)(?:\s+([\w+]+))?", flat):
@@ -100,9 +103,21 @@ def tcl(use: Use, code: str) -> None:
         use.unknown("runs code that can't be read whole")
 
 
+_MOST_ROUNDS: Final = 8
+_TCL_LOOPS: Final = re.compile(r"\bforeach\s+(\w+)\s+(?:\{|\[list\s)([^{}\[\]]*)[}\]]")
+
+
+def _tcl_rounds(use: Use, code: str) -> None:
+    """`foreach NAME {A B} …`: the code with each of the values, without the loop."""
+    for name, values in _TCL_LOOPS.findall(code)[:_MOST_ROUNDS]:
+        for value in values.split()[:_MOST_ROUNDS]:
+            one = re.sub(rf"\$\{{?{name}\b\}}?", lambda _, value=value: value, code)  # type: ignore[misc]
+            tcl(use, _TCL_LOOPS.sub("while 1 ", one))
+
+
 def _tcl_started(use: Use, code: str, flat: str) -> None:
     """`exec WORD…`; the words may stand in quotes or braces, or all of it may."""
-    for found in re.finditer(r"\bexec\s+([^\]\n;]+)", flat):
+    for found in re.finditer(r"\bexec\s+(?:\[list\s+)?([^\]\n;]+)", flat):
         use.script(known(found[1]))
         whole = _TCL_BRACED.sub(r'"\1"', code[found.start(1) : found.end(1)])
         if '"' in whole:
@@ -180,7 +195,7 @@ def lines(use: Use, code: str) -> None:
 
 
 _ORDERS: Final = re.compile(
-    r"(?:^|[;\n])\s*!\s*([^\n;]+)|(?:^|[;\n])\s*(?:type|load|source|run|cat|include)\s+([\w./~-]+)"
+    r"(?:^|[;\n])\s*:?!\s*([^\n;]+)|(?:^|[;\n])\s*(?:type|load|source|run|cat|include)\s+([\w./~-]+)"
     r"|[\"']<\s*([^\"'\n]+)[\"']|\bqq?x\s*[{(\[/|]([^})\]/|\n]+)",
 )
 """Lines that aren't calls: `!COMMAND`, `type FILE`; gnuplot's `"< COMMAND"`, Raku's `qx{…}`."""
@@ -247,6 +262,23 @@ def latex(use: Use, code: str) -> None:
         other_code(use, "lua", found[1])
 
 
+_PS_FILES: Final = re.compile(
+    r"\(([^()%\n]+)\)\s*(?:\(([rwa])\S*\)\s*file|(run|runlibfile|deletefile|status)\b)"
+)
+
+
+def postscript(use: Use, code: str) -> None:
+    """PostScript: files that it names, and programs behind `%pipe%`; else a file's own name."""
+    for found in re.finditer(r"%pipe%\s*([^()\n]+)", code):
+        use.script(known(found[1]))
+    for found in _PS_FILES.finditer(code):
+        writes = found[2] in {"w", "a"} or found[3] == "deletefile"
+        act = Act.WRITE if writes else Act.READ
+        use.emit(act, "is used by PostScript", known(found[1]))
+    if "(" not in code and "%" not in code and looks_like_path(code):
+        use.emit(Act.WRITE, "is written", known(code))
+
+
 LITTLE: Final[Mapping[str, Callable[[Use, str], None]]] = {
     "applescript": applescript,
     "awk": awk,
@@ -266,6 +298,7 @@ LITTLE: Final[Mapping[str, Callable[[Use, str], None]]] = {
     "mysql": databases.mysql,
     "tmux": tmux,
     "powershell": powershell,
+    "postscript": postscript,
     "psql": databases.psql,
     "sed": sed,
     "sql": databases.sql,

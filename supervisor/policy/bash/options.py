@@ -129,7 +129,12 @@ def _take(option: Option, value: Value | None, parsed: Parsed) -> None:
 def _parted(command: Command, text: str) -> tuple[str, str]:
     """An option's name, and the sign before its value: nim and its kin have `--eval:CODE`."""
     name, sign, _ = text.partition("=")
-    if ":" in name and text[:2] == "--" and text.partition(":")[0] in command.options:
+    if (
+        ":" in name
+        and (text[:2] == "--" or command.style == "single")
+        and name not in command.options
+        and text.partition(":")[0] in command.options
+    ):
         name, sign, _ = text.partition(":")
     return name, sign
 

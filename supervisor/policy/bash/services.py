@@ -81,6 +81,7 @@ def _is_change(word: str) -> bool:
     return parts[0] not in _LOOKS and (parts[0] in _CHANGES or parts[-1] in _CHANGES)
 
 
+_EXECUTES: Final = re.compile(r"-Dexec\.(executable|args|commandlineArgs)=(.*)", re.DOTALL)
 _JOINTS: Final = re.compile(r"[-:_.]")
 
 
@@ -126,6 +127,7 @@ def requests(use: Use) -> None:
 def goals(use: Use) -> None:
     """Build tools whose goals publish what they build (`mvn deploy`); the table lists them."""
     apply(use)
+    _executed(use)
     table = use.look.table.languages.get("goals")
     if table is None:
         return
@@ -137,6 +139,15 @@ def goals(use: Use) -> None:
                 use.send(None, "publishes what is built")
                 use.emit(Act.LOSE, "can't be taken back")
                 return
+
+
+def _executed(use: Use) -> None:
+    """`mvn exec:exec -Dexec.executable=PROGRAM -Dexec.args=WORDS`."""
+    texts = (each.texts[0].text for each in use.argv)
+    given = {found[1]: found[2] for text in texts if (found := _EXECUTES.fullmatch(text))}
+    if "executable" in given:
+        words = given.get("args", given.get("commandlineArgs", "")).split()
+        use.start([known(each) for each in (given["executable"], *words)], stdin=False)
 
 
 def _fits(names: Iterable[str], patterns: Iterable[str]) -> bool:
