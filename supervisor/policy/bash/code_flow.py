@@ -157,7 +157,7 @@ class Unsure:
         role = next(iter(roles), "").lstrip(".")
         first = _first_word(values[0]) if values else ""
         piped = role == "open" and first.lstrip()[:1] == "|"
-        if (role in _RUNS or piped) and _SHELL.fullmatch(first):
+        if (role in RUNS or piped) and _SHELL.fullmatch(first):
             self._shell = self._runs = True
         kind = role.rstrip("*?")
         partly = kind in RUNS and values and not _untold(values[0]) and any(map(_has_hole, values))

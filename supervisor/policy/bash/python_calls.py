@@ -11,9 +11,9 @@ from supervisor.policy.bash.given import NOTHING_GIVEN
 from supervisor.policy.bash.literals import doubtful
 from supervisor.policy.bash.outside import given_to
 from supervisor.policy.bash.places import join
-from supervisor.policy.bash.python_flow import FLOWS, RUNS, is_received
+from supervisor.policy.bash.python_flow import FLOWS, is_received
 from supervisor.policy.bash.python_folding import Folder
-from supervisor.policy.bash.roles_of_code import call_roles, secret_name
+from supervisor.policy.bash.roles_of_code import RUNS, call_roles, secret_name
 from supervisor.policy.bash.use import Use
 from supervisor.policy.bash.value import HOLE, known
 
