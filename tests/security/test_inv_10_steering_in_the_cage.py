@@ -79,3 +79,55 @@ async def test_what_the_host_puts_in_the_place_of_such_a_file_ends_the_turn() ->
         assert turn.end["type"] == "error", turn.end
         assert ".mcp.json" in turn.end["error"]
         assert (house.vault / ".mcp.json").read_text() == "the host's\n"
+
+
+ELSEWHERE = (".husky/pre-commit", "shared/git/aliases", "shared/git/more", "bare/own/post-update")
+
+
+def with_hooks_elsewhere(vault: Path) -> None:
+    """Repositories whose configuration has hooks and more of itself among the files."""
+    fill(vault)
+    for name in ELSEWHERE:
+        place = vault / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("as it was\n")
+    (vault / "shared" / "git" / "aliases").write_text('[include]\n  path = "more" ; and more\n')
+    (vault / ".git").mkdir()
+    (vault / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (vault / ".git" / "config").write_text(
+        "[core]\n\tHooksPath = .husky # husky's\n"
+        '[includeIf "gitdir:/"]\n\tpath = ../shared/git/aliases\n'
+    )
+    for name in ("objects", "refs"):
+        (vault / "bare" / name).mkdir()
+    (vault / "bare" / "HEAD").write_text("ref: refs/heads/main\n")
+    (vault / "bare" / "config").write_text("[core] bare = true\n[core] hookspath = own\n")
+    (vault / "spoil.sh").write_text(
+        f"for f in {' '.join(ELSEWHERE)}; do echo spoilt >> $f; echo spoilt > $f.new;"
+        " mv -f $f.new $f; rm -f $f $f.new; done; mv shared gone; mv .husky x; echo x > .husky/new;"
+        " echo plain >> notes/today.md; echo tried\n"
+    )
+
+
+async def test_hooks_and_configuration_that_lie_elsewhere_are_held_as_well() -> None:
+    async with a_house(fill=with_hooks_elsewhere) as house:
+        before = {name: (house.vault / name).read_text() for name in ELSEWHERE}
+        turn = await run(house, "sh spoil.sh 2>&1")
+        assert "tried" in turn.results()[0], turn.end
+        assert {name: (house.vault / name).read_text() for name in ELSEWHERE} == before
+        assert not (house.vault / ".husky" / "new").exists()
+        assert "plain" in (house.vault / "notes" / "today.md").read_text()  # the control
+
+
+async def test_making_hooks_where_a_configuration_looks_for_them_ends_the_turn() -> None:
+    def filled(vault: Path) -> None:
+        with_hooks_elsewhere(vault)
+        (vault / ".git" / "config").write_text("[core]\n\thooksPath = tools/hooks\n")
+        made = "mkdir -p tools; echo x > tools/plain; mkdir tools/hooks; sleep 600\n"
+        (vault / "make.sh").write_text(made)
+
+    async with a_house(fill=filled) as house:
+        turn = await grant(await asked(house, "sh make.sh"))
+        assert turn.end["type"] == "error", turn.end
+        assert turn.end["where"] == "tools/hooks"
+        assert (house.vault / "tools" / "plain").exists()  # the control

@@ -12,7 +12,7 @@ from supervisor.runtimes.inode import Inode
 from supervisor.runtimes.local.git_folders import is_bare_repository, steering
 from supervisor.runtimes.local.led_links import Led, LedLinks, entries_below, leads_to
 from supervisor.runtimes.local.mask_places import MaskPlaces
-from supervisor.runtimes.local.vault_scan import VaultRules, VaultScan
+from supervisor.runtimes.local.vault_found import VaultRules, VaultScan
 
 _STEERS: Final = "steers agents, and was made while one was at work"
 
@@ -44,6 +44,7 @@ class BarePlaces:
         self._denied = scan.denied.inodes
         self._repositories = set(scan.repositories)
         self._git = {path for prefix in scan.repositories for path in steering(prefix)}
+        self._git |= scan.git_led
 
     def fault(self, relative: str, name: str, seen: os.stat_result | None) -> str | None:
         """Why something should lie over this place; None: nothing should, as far as is seen."""

@@ -39,7 +39,7 @@ from supervisor.runtimes.local.system import (
     program_places,
     system_places,
 )
-from supervisor.runtimes.local.vault_scan import RECORDS, VaultRules, VaultScan
+from supervisor.runtimes.local.vault_found import RECORDS, VaultRules, VaultScan
 from supervisor.runtimes.local.vault_watch import VaultWatch
 from supervisor.runtimes.turn_folder import TurnFolder
 

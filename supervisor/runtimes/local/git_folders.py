@@ -10,6 +10,9 @@ from typing import Final
 TELLING: Final = frozenset({"HEAD", "objects", "refs", "commondir"})
 """Names that make a folder a repository, together."""
 
+CONFIGS: Final = frozenset({"config", "config.worktree"})
+"""What a repository's configuration is called."""
+
 _STEERING: Final = ("config", "config.worktree", "hooks", "commondir", "info/attributes")
 
 

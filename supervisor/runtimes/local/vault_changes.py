@@ -28,7 +28,7 @@ from supervisor.runtimes.local.inotify import (
 )
 from supervisor.runtimes.local.led_links import Led, LedLinks
 from supervisor.runtimes.local.mask_places import MaskPlaces
-from supervisor.runtimes.local.vault_scan import VaultRules, VaultScan
+from supervisor.runtimes.local.vault_found import VaultRules, VaultScan
 from supervisor.runtimes.quiet_open import opened_folder
 
 MOST_BEHIND: Final = 1.0

@@ -8,71 +8,21 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from supervisor.policy.deny_list import DenyList
 from supervisor.runtimes.denied_inodes import MAX_DEPTH, Denied, inode_of
 from supervisor.runtimes.inode import Inode
-from supervisor.runtimes.local.git_folders import is_bare_repository, steering
+from supervisor.runtimes.local.git_folders import CONFIGS, is_bare_repository, steering
+from supervisor.runtimes.local.git_led import led_to
 from supervisor.runtimes.local.led_links import Below, Led, below, entries_below, leads_to, way
 from supervisor.runtimes.local.mask_places import Over
+from supervisor.runtimes.local.vault_found import RECORDS, Record, VaultRules, VaultScan, prune
 from supervisor.runtimes.mounts import mount_points_below
 from supervisor.runtimes.quiet_open import opened_folder, raise_shortage, trouble_with_one
-from supervisor.storage.place import DATABASE
-
-RECORDS: Final = str(DATABASE.parent)
-"""The folder of the supervisor's database, whose companions come and go while turns run: it is
-shown with what else is in it, and what comes to it during a turn isn't."""
 
 Enter = Callable[[int, str], None]
 """Told of each folder that can be seen: a descriptor, and its path ending in a slash."""
-
-
-@dataclass(frozen=True, slots=True)
-class VaultRules:
-    """What counts as what in one vault.
-
-    `hidden` may not be read, `protected` not be written. `own` are the supervisor's folders and
-    files that nobody else may see, `steering` those that are only read; `home` is where the
-    person's own secrets are, which hard links in the vault might lead to.
-    """
-
-    hidden: DenyList
-    protected: DenyList
-    own: tuple[Path, ...] = ()
-    steering: tuple[Path, ...] = ()
-    home: Path | None = None
-
-
-class Record(NamedTuple):
-    """What of the records' folder is shown: a name, and where it leads if it is a link."""
-
-    name: str
-    link: str | None
-
-
-@dataclass
-class VaultScan:
-    """What was found. Paths are relative to the vault; `covers` says whether each is a folder.
-
-    `records` is None where there is no such folder.
-    """
-
-    denied: Denied
-    covers: dict[str, bool] = field(default_factory=dict)
-    read_only: set[str] = field(default_factory=set)
-    own_folders: set[str] = field(default_factory=set)
-    records: list[Record] | None = None
-    over: dict[str, Over] = field(default_factory=dict)
-    """What lies under the covers, and what was made read-only."""
-    links: list[Led] = field(default_factory=list)
-    kept_names: set[str] = field(default_factory=set)
-    """Folders without whose names something in them would be denied no longer."""
-    repositories: set[str] = field(default_factory=set)
-    """Git's, where no `.git` tells; each ends in a slash."""
-    mounts: frozenset[str] = frozenset()
 
 
 class _Place(NamedTuple):
@@ -100,6 +50,7 @@ class _Scanner:
         self._own = _inodes(rules.own)
         self._steering = _inodes(rules.steering)
         self._git: set[str] = set()
+        self._git_configs: set[str] = set()
         self._stand_ins: list[str] = []
         self._names: dict[Inode, list[str]] = {}
         self._counts: dict[Inode, int] = {}
@@ -115,9 +66,10 @@ class _Scanner:
             found.denied.note_home(str(rules.home), rules.hidden)
         self._look(_Place(self._fd, "", 0, (self._root,)))
         self._look_through_stand_ins()
+        self._protect_what_git_is_led_to()
         self._follow_links()
         self._cover_other_names()
-        _prune(found)
+        prune(found)
         return found
 
     def _look(self, at: _Place) -> None:
@@ -152,6 +104,10 @@ class _Scanner:
         relative = at.prefix + name
         inode = inode_of(seen)
         found, rules = self._found, self._rules
+        if name in CONFIGS and (
+            relative in self._git or rules.protected.match_entry(name, relative)
+        ):
+            self._git_configs.add(relative)
         if inode in self._own:
             found.own_folders.add(relative)
             found.over[relative] = Over(inode, hides=True)
@@ -207,6 +163,22 @@ class _Scanner:
             return
         parts = entry.path.split("/")
         self._found.kept_names.update("/".join(parts[:depth]) for depth in range(1, len(parts)))
+
+    def _protect_what_git_is_led_to(self) -> None:
+        """Hooks, and parts of a configuration, that lie elsewhere in the vault."""
+        for place in led_to(self._vault, self._git_configs, self._rules.home):
+            real = below(self._vault, os.path.realpath(self._vault / place))
+            if real is None:
+                continue
+            self._found.git_led |= {place, real}
+            with trouble_with_one():  # what isn't there is watched for
+                seen = os.lstat(self._vault / real)
+                if real != place:
+                    self._found.links.append(Led(place, hides=False))
+                self._protect(real, seen)
+                parts = real.split("/")[:-1]
+                above = ("/".join(parts[: depth + 1]) for depth in range(len(parts)))
+                self._found.kept_names.update(above)
 
     def _cover(self, relative: str, seen: os.stat_result) -> None:
         if stat.S_ISLNK(seen.st_mode):
@@ -281,30 +253,3 @@ def _inodes(paths: Collection[Path]) -> set[Inode]:
         with trouble_with_one():
             found.add(inode_of(path.stat()))
     return found
-
-
-def _prune(found: VaultScan) -> None:
-    """Leave out what lies in a folder that is hidden as a whole: there is no such place then."""
-    whole = {path for path, is_folder in found.covers.items() if is_folder} | found.own_folders
-    in_records = {
-        f"{RECORDS}/{record.name}" for record in found.records or () if record.link is None
-    }
-
-    def stays(path: str) -> bool:
-        parts = path.split("/")
-        inside = any("/".join(parts[:depth]) in whole for depth in range(1, len(parts)))
-        if found.records is not None and parts[0] == RECORDS and len(parts) > 1:
-            inside = inside or "/".join(parts[:2]) not in in_records
-        return not inside
-
-    found.covers = {path: kind for path, kind in found.covers.items() if stays(path)}
-    found.read_only = {
-        path
-        for path in found.read_only
-        if stays(path) and path not in found.covers and path not in found.own_folders
-    }
-    found.own_folders = {path for path in found.own_folders if stays(path)}
-    taken = {*found.covers, *found.read_only, *found.own_folders}
-    if found.records is not None:
-        taken.add(RECORDS)
-    found.kept_names = {path for path in found.kept_names if stays(path) and path not in taken}

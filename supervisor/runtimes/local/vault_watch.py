@@ -18,7 +18,8 @@ from supervisor.errors import IsolationRefused, VaultUnavailable
 from supervisor.runtimes.local.bare_places import Exposed
 from supervisor.runtimes.local.inotify import Change, Inotify
 from supervisor.runtimes.local.vault_changes import SHORTLY, VaultChanges
-from supervisor.runtimes.local.vault_scan import VaultRules, VaultScan, scan_vault
+from supervisor.runtimes.local.vault_found import VaultRules, VaultScan
+from supervisor.runtimes.local.vault_scan import scan_vault
 from supervisor.runtimes.mounts import mount_points_below
 
 _STOP: Final = b"."

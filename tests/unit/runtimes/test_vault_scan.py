@@ -10,7 +10,8 @@ import pytest
 from supervisor.policy.builtin import PROTECTED
 from supervisor.policy.deny_list import DenyList, DenyRule
 from supervisor.runtimes.local import vault_changes
-from supervisor.runtimes.local.vault_scan import Record, VaultRules, VaultScan, scan_vault
+from supervisor.runtimes.local.vault_found import Record, VaultRules, VaultScan
+from supervisor.runtimes.local.vault_scan import scan_vault
 from supervisor.runtimes.local.vault_watch import VaultWatch
 from tests.worlds.waiting import A_WHILE
 
