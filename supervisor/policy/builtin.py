@@ -63,10 +63,22 @@ PROTECTED: tuple[DenyRule, ...] = (
             "**/.git/worktrees/**/config.worktree",
         ),
     ),
+    DenyRule(
+        id="version-control-steering",
+        reason="version control runs what stands there as the person; ask the person to change it",
+        paths=(
+            "**/.hg/hgrc",
+            "**/.hg/hgrc-not-shared",
+            "**/.hg/sharedpath",
+            "**/.jj/config.toml",
+            "**/.jj/workspace-config.toml",
+            "**/.jj/repo/config.toml",
+        ),
+    ),
 )
 """What no tool may write, at any trust level."""
 
-GIT = PROTECTED[-1].id
+IN_REPOSITORIES: Final = frozenset({"git-steering", "version-control-steering"})
 """What stands in a repository may be removed with it: nobody is steered by what is gone."""
 
 HIDDEN: tuple[DenyRule, ...] = (

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from supervisor.errors import ConfigurationError
 from supervisor.policy.bash.table import CommandTable
 from supervisor.policy.bash.table_reading import extend, shipped_table
-from supervisor.policy.builtin import GIT, HIDDEN, PROTECTED, own_folders
+from supervisor.policy.builtin import HIDDEN, IN_REPOSITORIES, PROTECTED, own_folders
 from supervisor.policy.compiled import Category, CompiledPolicy, GatewayTerms, Spend
 from supervisor.policy.deny_list import DenyList
 from supervisor.policy.kept import Kept
@@ -65,7 +65,8 @@ def compile_policy(
     own_secret, own_steering = own_folders(*own)
     rules = tuple(entry.rule for entry in deny)
     denied = (*rules, own_secret)
-    kept = (*(rule for rule in PROTECTED if rule.id != GIT), own_secret, own_steering)
+    stays = (rule for rule in PROTECTED if rule.id not in IN_REPOSITORIES)
+    kept = (*stays, own_secret, own_steering)
     return CompiledPolicy(
         hash=_hash(documents),
         rules=rules,

@@ -16,7 +16,7 @@ from tests.worlds.vault_cage import asked, fill, grant, run
 STEERING = (
     "policies/site.yaml", "agents/helper.md", ".mcp.json", ".claude/commands/go.md",
     ".claude/settings.json", "work/.claude/hooks/before.sh", "work/.git/hooks/pre-commit",
-    "work/.git/config",
+    "work/.git/config", "work/.hg/hgrc", "work/.jj/repo/config.toml",
 )  # fmt: skip
 SPOIL = (
     "for f in {files}; do echo spoilt >> $f; echo spoilt > $f.new; mv -f $f.new $f; rm -f $f;"

@@ -34,6 +34,8 @@ def judge(tool: str, level: TrustLevel, name: str, *, inside: bool = True, **mor
         ("Write", SANDBOXED, "sub/.claude/settings.local.json", True, "agent-steering"),
         ("Write", FULL, ".claude/projects/x/y.jsonl", True, "transcripts"),
         ("Write", FULL, "repo/.git/hooks/pre-commit", True, "git-steering"),
+        ("Write", FULL, "repo/.hg/hgrc", True, "version-control-steering"),
+        ("Write", VAULT, ".jj/repo/config.toml", True, "version-control-steering"),
         # … which beats the deny list, and confinement
         ("Write", VAULT, ".claude/hooks/.env", True, "agent-steering"),
         ("Write", VAULT, ".mcp.json", False, "agent-steering"),
