@@ -1,5 +1,6 @@
 """`trustfloor policy replay`: what would another policy have made of the calls that there were?"""
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -24,7 +25,11 @@ _LONGEST_INPUT = 160
 def replay(
     *,
     candidate: Annotated[
-        Path, typer.Option(help="A policy file, laid over those in force for this look.")
+        Path,
+        typer.Option(
+            help="A policy file, laid over those in force for this look; or a folder, in their"
+            " place."
+        ),
     ],
     since: Annotated[
         datetime | None,
@@ -46,7 +51,10 @@ def replay(
     recorded. Exit status 0 whatever flips, 1 if a file is broken or the audit log was changed.
     """
     named = read_folders()
-    source = open_source(named, policies, also=(candidate,))
+    if os.path.isdir(candidate):  # noqa: PTH112 - what can't be looked at is read, and told
+        source = open_source(named, candidate)
+    else:
+        source = open_source(named, policies, also=(candidate,))
     decisions = RecordedDecisions(audit or named.data_dir / "audit.jsonl", since)
     asks: list[Recorded] = []
     try:

@@ -338,6 +338,24 @@ class TestReplay:
             }
         ]
 
+    async def test_a_folder_stands_in_the_place_of_the_files_in_force(
+        self, tmp_path: Path, candidate: Path, policies: Path
+    ) -> None:
+        broken = tmp_path / "broken"
+        broken.mkdir()
+        (broken / "a.yaml").write_text("version: 1\ndney: []\n")
+        candidate.rename(policies / "site.yaml")
+        words = ("replay", "--candidate", str(policies), "--json")
+        said = await policy(tmp_path, *words)
+        (flip,) = said.json()["flips"]
+        assert (flip["before"], flip["after"], flip["afterRule"]) == ("allow", "deny", "guides")
+        said = await policy(tmp_path, *words, TRUSTFLOOR_POLICIES=str(broken))
+        assert len(said.json()["flips"]) == 1, "those in force aren't looked at"
+        (policies / "default.yaml").unlink()
+        said = await policy(tmp_path, *words)
+        assert said.status == 1
+        assert "name no tools or no models" in said.err
+
     async def test_it_takes_nothing_from_a_log_that_was_changed_on(
         self, tmp_path: Path, audit: Path, candidate: Path
     ) -> None:
