@@ -1,6 +1,7 @@
 """How talking to a supervisor fails: nobody answers, it refuses, or its answer isn't understood."""
 
-from collections.abc import Mapping
+import ssl
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import httpx
@@ -10,6 +11,12 @@ from supervisor.errors import TrustfloorError
 
 _DEEPEST: Final = 8
 """Faults beneath a fault that are looked at."""
+_START_IT: Final = "start `trustfloor serve`, or set TRUSTFLOOR_URL if it runs elsewhere"
+_BELIEVE_IT: Final = "set TRUSTFLOOR_CA_FILE to the PEM file of its authority, or of itself"
+_IN_THE_CLEAR: Final = "name it by http://, if whoever listens there may have the token"
+_IN_TLS: Final = "see whether it still runs; if it speaks TLS, name it by https://"
+_NOTHING: Final = "without sending a response"
+"""How httpx says that a connection was closed before a byte of an answer came."""
 
 
 class Unreachable(TrustfloorError):
@@ -89,24 +96,42 @@ def _no_supervisor(what: str, response: httpx.Response) -> Unexpected:
 
 def unreachable(url: str, error: httpx.TransportError) -> Unreachable:
     """What a failure of the connection to this address is to a person."""
-    return Unreachable(
-        f"no supervisor answers: {_why(error)}",
-        where=url,
-        remedy="start `trustfloor serve`, or set TRUSTFLOOR_URL if it runs elsewhere",
-    )
+    why, remedy = _over_tls(url, error) or (_why(error), _START_IT)
+    return Unreachable(f"no supervisor answers: {why}", where=url, remedy=remedy)
+
+
+def _over_tls(url: str, error: httpx.TransportError) -> tuple[str, str] | None:
+    """Why, and what to do, where one of both speaks TLS or the certificate isn't believed."""
+    found = next((each for each in _beneath(error) if isinstance(each, ssl.SSLError)), None)
+    if isinstance(found, ssl.SSLCertVerificationError):
+        return f"its certificate isn't believed: {found.verify_message}", _BELIEVE_IT
+    if found is not None and found.reason in {"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"}:
+        return "it speaks no TLS there", _IN_THE_CLEAR
+    closed = isinstance(error, httpx.RemoteProtocolError) and _NOTHING in str(error)
+    if closed and url.lower().startswith("http://"):
+        return "it closes the connection without an answer", _IN_TLS
+    return None
 
 
 def _why(error: BaseException) -> str:
     """The system's own fault in words, where there is one: HTTP's libraries wrap it."""
     if isinstance(error, httpx.TimeoutException):
         return "it took too long"
-    beneath: BaseException | None = error
-    for _ in range(_DEEPEST):
+    for beneath in _beneath(error):
         if isinstance(beneath, FileNotFoundError):
             return "none runs here (there is no socket)"
         if isinstance(beneath, ConnectionRefusedError):
             return "none listens there (any more)"
         if isinstance(beneath, OSError) and beneath.errno is not None and beneath.strerror:
             return beneath.strerror[:1].lower() + beneath.strerror[1:]
-        beneath = None if beneath is None else beneath.__cause__ or beneath.__context__
     return str(error) or type(error).__name__
+
+
+def _beneath(error: BaseException) -> Iterator[BaseException]:
+    """The error, and what it came of."""
+    beneath: BaseException | None = error
+    for _ in range(_DEEPEST):
+        if beneath is None:
+            return
+        yield beneath
+        beneath = beneath.__cause__ or beneath.__context__
