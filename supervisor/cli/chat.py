@@ -24,6 +24,7 @@ from supervisor.cli.turn_watch import TurnWatch
 from supervisor.errors import TrustfloorError
 from supervisor.sessions.attachments import LARGEST
 from supervisor.trust.levels import TrustLevel
+from trustfloor.errors import Unreachable
 
 _LEFT = 130  # what a shell reports for a command that Ctrl-C ended
 _NOBODY_ASKED = 3
@@ -216,6 +217,8 @@ class _Conversation:
             return asyncio.run(self._say(message))
         except TrustfloorError as error:
             self._screen.problem(error)
+            if isinstance(error, Unreachable) and self._session is not None:
+                self._screen.line(f"go on later: trustfloor chat --session {self._session}", "dim")
             return 1
 
     async def _say(self, message: str) -> int:
@@ -226,9 +229,11 @@ class _Conversation:
             turn = client.turn(body)
             asker = Asker(client, self._screen, self._asking.keyboard, self._asking.why)
             watch = TurnWatch(client, turn, self._screen, asker)
-            last = await watch.run(self._ctrl_c)
-        if turn.session_id is not None:
-            self._session, self._terms = turn.session_id, {}
+            try:
+                last = await watch.run(self._ctrl_c)
+            finally:
+                if turn.session_id is not None:
+                    self._session, self._terms = turn.session_id, {}
         if last is None or watch.was_interrupted:
             return _LEFT
         if last == "done" and asker.missed:

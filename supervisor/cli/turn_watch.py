@@ -2,12 +2,15 @@
 
 import asyncio
 from contextlib import aclosing
+from typing import Final
 
 from supervisor.cli.asking import Asker
 from supervisor.cli.client import Client, Heard, Turn
 from supervisor.cli.ctrl_c import CtrlC
 from supervisor.cli.render import Screen
 from supervisor.errors import TrustfloorError
+
+_LOST: Final = "the connection is lost; tried again for half a minute"
 
 
 class TurnWatch:
@@ -16,6 +19,7 @@ class TurnWatch:
     def __init__(self, client: Client, turn: Turn, screen: Screen, asker: Asker) -> None:
         self._client = client
         self._turn = turn
+        turn.on_lost = lambda: screen.line(_LOST, "yellow")
         self._screen = screen
         self._asker = asker
         self._open: dict[str, asyncio.Task[None]] = {}

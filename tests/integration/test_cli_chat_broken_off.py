@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import io
 import os
 import signal
 import sys
@@ -10,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from supervisor.cli.chat import _Asking, _Conversation
+from supervisor.cli.ctrl_c import CtrlC
+from supervisor.cli.render import Screen
 from supervisor.ids import SessionId, new_session_id
 from tests.worlds.api import TOKEN, ApiWorld, api_world
 from tests.worlds.chatting import chat, the_turn
@@ -17,6 +21,7 @@ from tests.worlds.line import a_line
 from tests.worlds.played_turns import done, text
 from tests.worlds.server import environment
 from tests.worlds.waiting import A_WHILE
+from trustfloor.errors import Unreachable
 
 
 @pytest.fixture
@@ -92,6 +97,37 @@ async def test_a_broken_connection_is_taken_up_again_without_loss_or_repetition(
             assert await cli.end() == 0
     assert [cli.seen.count(f"<{number}>") for number in range(4)] == [1, 1, 1, 1]
     assert len(world.turns.asked) == 1
+
+
+async def test_a_connection_that_stays_lost_is_told_once_and_may_come_back(tmp_path: Path) -> None:
+    async with a_line() as line, api_world(tmp_path, allowed_hosts=line.host) as world:
+        line.to = lambda: world.at.url
+        async with chat(world, "hello", url=line.url) as cli:
+            session = await the_turn(world)
+            await world.turns.say(session, text("working"))
+            await cli.until("working")
+            line.cut()
+            await cli.until("the connection is lost; tried again for half a minute")
+            line.mend()
+            await world.turns.say(session, text("back"))
+            await cli.until("back")
+            await world.turns.say(session, done(session))
+            assert await cli.end() == 0
+    assert cli.seen.count("the connection is lost") == 1
+
+
+def test_who_gives_up_says_how_to_go_on_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def gone(*_: object) -> int:
+        raise Unreachable("no supervisor answers", where="here")
+
+    monkeypatch.setattr(_Conversation, "_say", gone)
+    shown = io.StringIO()
+    asking = _Asking(Screen(shown), None, None)
+    with CtrlC() as ctrl_c:
+        assert _Conversation(asking, {}, None, ctrl_c, None).say("hello") == 1
+        assert "go on later" not in shown.getvalue(), "no session has begun"
+        assert _Conversation(asking, {}, "0d8f", ctrl_c, None).say("hello") == 1
+    assert shown.getvalue().endswith("go on later: trustfloor chat --session 0d8f\n")
 
 
 async def test_where_nobody_reads_on_it_ends_quietly(world: ApiWorld) -> None:

@@ -1,7 +1,7 @@
 """Streams of events that outlast their connections."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from time import monotonic
 from typing import Final
 
@@ -14,6 +14,7 @@ from trustfloor.errors import Unexpected, unreachable
 from trustfloor.heard import UNNUMBERED, Heard
 
 _PAUSES_SECONDS: Final = (0.1, 0.3, 1.0, 2.0, 4.0, 8.0, 15.0)
+_TOLD_AFTER: Final = 3
 _LASTED_SECONDS: Final = 15.0  # a connection that held so long was a good one, though nothing came
 
 
@@ -25,6 +26,8 @@ class AsyncLasting:
         self._last = last
         self._failures = 0
         self.reconnects = 0
+        self.on_lost: Callable[[], None] | None = None
+        """Called when a connection broke and the first few tries for another failed."""
 
     async def _pause(self, error: httpx.TransportError | None) -> None:
         """Wait before the next try; raises Unreachable where none is worth it."""
@@ -32,6 +35,8 @@ class AsyncLasting:
             nobody = self.reconnects == 0 and isinstance(error, httpx.ConnectError)
             if nobody or self._failures >= len(_PAUSES_SECONDS):
                 raise unreachable(self._connection.url, error) from None
+        if self._failures == _TOLD_AFTER and self.on_lost is not None:
+            self.on_lost()
         await asyncio.sleep(_PAUSES_SECONDS[min(self._failures, len(_PAUSES_SECONDS) - 1)])
         self._failures += 1
         self.reconnects += 1
