@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from supervisor import app
+from supervisor import machinery
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.hostile_image import broken_image
 from tests.worlds.house import House, Turn, a_house, prompt, step
@@ -54,7 +54,7 @@ async def test_the_message_is_told_though_the_sandbox_failed(entry: str, types: 
 async def test_the_message_is_told_though_no_process_could_be_started(
     level: TrustLevel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(app, "bundled_cli", lambda: tmp_path / "no such program")
+    monkeypatch.setattr(machinery, "bundled_cli", lambda: tmp_path / "no such program")
     async with a_house() as house:
         turn = await house.send("Where is the milk?", level)
         # A cage that is measured first may find the program missing before it is started.
