@@ -6,7 +6,7 @@ from typing import Final
 from supervisor.policy.bash.awk_values import Words, expression, printed, variables
 from supervisor.policy.bash.code_loops import goes_on, spins
 from supervisor.policy.bash.effect import Act
-from supervisor.policy.bash.literals import doubtful
+from supervisor.policy.bash.literals import A_SHELL, doubtful
 from supervisor.policy.bash.places import join
 from supervisor.policy.bash.use import NO_FILES, Use
 from supervisor.policy.bash.value import HOLE, known
@@ -20,7 +20,7 @@ _REGEX: Final = re.compile(r"/(?:[^/\\\n]|\\.)+/")
 _OPERANDS: Final = frozenset({"text", "number", "name"})
 _PRINTS: Final = frozenset({"print", "printf"})
 _ENDS: Final = frozenset({";", "\n", "}"})
-_SHELLS: Final = re.compile(r"(?:/\S*/)?(?:ba|da|z|k|a)?sh(?:\s+-s?)?\s*")
+_SHELLS: Final = re.compile(rf"{A_SHELL}(?:\s+-s?)?\s*")
 _LOADS: Final = re.compile(r"@(?:load|include)\b\s*\"?([^\"\n]*)")
 _MOST_RECORDS: Final = 8
 

@@ -12,7 +12,7 @@ from typing import Final
 from supervisor.policy.bash.carried import likely
 from supervisor.policy.bash.code_tokens import Token, Tokens
 from supervisor.policy.bash.effect import Act
-from supervisor.policy.bash.literals import doubtful
+from supervisor.policy.bash.literals import A_SHELL, doubtful
 from supervisor.policy.bash.places import looks_like_path
 from supervisor.policy.bash.roles_of_code import RUNS, Glob, call_roles
 from supervisor.policy.bash.table import Language
@@ -37,7 +37,7 @@ _WRAPS: Final = frozenset({"promisify", "method", "bind", "partial", "curry"})
 _LONGEST: Final = 64
 """Tokens of an expression that may be a function."""
 LOADS: Final = frozenset({"require", "import"})
-_SHELL: Final = re.compile(r"\s*\|?\s*(?:/\S*/)?(?:ba|da|z|k|a)?sh\s*")
+_SHELL: Final = re.compile(rf"\s*\|?\s*{A_SHELL}\s*")
 _WORDS: Final = ("%w", "qw", "%i")
 _MOST_PARTLY: Final = 4
 _MOST_FILLED: Final = 8

@@ -82,20 +82,24 @@ def psql(use: Use, code: str) -> None:
             takes_orders(use, word)
         elif kind == "setenv":
             use.unknown("sets a variable that may name a program")
-        elif kind in {"lo_import", "lo_export"} and word:
-            act = Act.READ if kind == "lo_import" else Act.WRITE
-            use.emit(
-                act, "is copied", known(rest.split()[-1].strip("'") if act is Act.WRITE else word)
-            )
+        elif kind == "lo_import" and word:
+            use.emit(Act.READ, "is copied", known(word))
+        elif kind == "lo_export" and word:
+            use.emit(Act.WRITE, "is copied", known(rest.split()[-1].strip("'")))
         elif kind in {"o", "out", "s", "w", "write", "g", "gx"} and word:
             _put(use, rest)
         elif kind == "copy":
-            copied = re.search(r"\b(from|to)\s+(program\s+)?'?([^\s']+)'?", rest, re.IGNORECASE)
-            if copied and copied[2]:
-                use.script(known(rest[copied.start(3) - 1 :].strip("' ")))
-            elif copied and copied[3].lower() not in {"stdin", "stdout"}:
-                act = Act.READ if copied[1].lower() == "from" else Act.WRITE
-                use.emit(act, "is copied", known(copied[3]))
+            _copy(use, rest)
+
+
+def _copy(use: Use, rest: str) -> None:
+    """`copy TABLE from FILE`, `copy TABLE to program "…"`."""
+    copied = re.search(r"\b(from|to)\s+(program\s+)?'?([^\s']+)'?", rest, re.IGNORECASE)
+    if copied and copied[2]:
+        use.script(known(rest[copied.start(3) - 1 :].strip("' ")))
+    elif copied and copied[3].lower() not in {"stdin", "stdout"}:
+        act = Act.READ if copied[1].lower() == "from" else Act.WRITE
+        use.emit(act, "is copied", known(copied[3]))
 
 
 def mysql(use: Use, code: str) -> None:

@@ -50,9 +50,9 @@ def shell(use: Use) -> None:
             _from_input(use, given)
         else:
             play_as(use, "script", words[0])
-            text = use.look.kept.of(join(use.cwd, words[0]))
+            place = join(use.cwd, words[0])
+            text = use.look.kept.of(place)
             if text is not None:
-                place = join(use.cwd, words[0])
                 use.look.follow(use, place, text, tuple(words), use.base)
     else:
         _from_input(use, use.invocation.stdin)

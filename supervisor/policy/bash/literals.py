@@ -51,7 +51,9 @@ _CONNECTS: Final = re.compile(
     re.IGNORECASE,
 )
 """What code says that opens a connection, whatever the language."""
-_SHELL: Final = re.compile(r"(?:/\S*/)?(?:ba|da|z|k|a)?sh(?: -\w+)?")
+A_SHELL: Final = r"(?:/\S*/)?(?:ba|da|z|k|a)?sh"
+"""A shell's name, in a folder or not, as a pattern."""
+_SHELL: Final = re.compile(rf"{A_SHELL}(?: -\w+)?")
 _AROUND: Final = 64
 """Characters between such a word and the folder's name."""
 _ADDRESS: Final = re.compile(r"https?://[^\s\"'<>]{1,200}")

@@ -8,7 +8,7 @@ from supervisor.policy.bash.code_loops import STARTS, goes_on
 from supervisor.policy.bash.code_network import SHELL
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.given import NOTHING_GIVEN
-from supervisor.policy.bash.literals import doubtful
+from supervisor.policy.bash.literals import A_SHELL, doubtful
 from supervisor.policy.bash.outside import given_to
 from supervisor.policy.bash.places import join
 from supervisor.policy.bash.python_flow import FLOWS, is_received
@@ -17,7 +17,7 @@ from supervisor.policy.bash.roles_of_code import RUNS, call_roles, secret_name
 from supervisor.policy.bash.use import Use
 from supervisor.policy.bash.value import HOLE, known
 
-_SHELL_ALONE: Final = re.compile(r"(?:/\S*/)?(?:ba|da|z|k|a)?sh")
+_SHELL_ALONE: Final = re.compile(A_SHELL)
 _MOST_CALLS: Final = 24
 
 
