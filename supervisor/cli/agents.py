@@ -68,7 +68,7 @@ def show_agent(
     screen.line("")
     if found["systemPrompt"]:
         screen.line("its prompt:", "bold")
-        screen.line(found["systemPrompt"])
+        screen.lines(found["systemPrompt"])
     else:
         screen.line("it has no prompt of its own", "dim")
 

@@ -164,14 +164,15 @@ def try_out(
     if not found["ok"]:
         screen.line(f"{name} failed after {found['seconds']:.1f} s: {found['failure']}", "red")
         if found["complaint"]:
-            screen.line(f"    it wrote: {found['complaint']}", "dim")
+            screen.line("    it wrote:", "dim")
+            screen.lines(found["complaint"], "dim", indent="      ")
         raise typer.Exit(1)
     about = " ".join(filter(None, (found["serverName"], found["serverVersion"])))
     screen.line(f"{name} answers: {about or 'no name'}, {found['seconds']:.1f} s")
     for each in found["tools"]:
         screen.line(f"  {tool_name(name, each['name'])}")
         if each["description"]:
-            screen.line(f"      {each['description']}", "dim")
+            screen.lines(each["description"], "dim", indent="      ")
     if found["more"]:
         screen.line("  and more")
 

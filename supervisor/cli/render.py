@@ -61,9 +61,17 @@ class Screen:
             shower(heard.data)
 
     def line(self, text: str, style: str = "") -> None:
-        """A line of its own."""
+        """A line of its own, and no other: what a title or a name holds begins none."""
+        self._print(one_line(text), style)
+
+    def lines(self, text: str, style: str = "", *, indent: str = "  ") -> None:
+        """A text as it is, line by line, each set in: none of it passes for a line of ours."""
+        parts = neutral(text).removesuffix("\n").split("\n")
+        self._print("\n".join(part and indent + part for part in parts), style)
+
+    def _print(self, shown: str, style: str) -> None:
         self._break()
-        self._console.print(Text(neutral(text), style=style), soft_wrap=True)
+        self._console.print(Text(shown, style=style), soft_wrap=True)
 
     def ask(self, text: str) -> None:
         """A prompt: a line that stays open."""
@@ -129,13 +137,13 @@ class Screen:
             return
         style = "red" if data.get("isError") else "dim"
         shown = _cut(data["content"].rstrip(), _LONGEST_RESULT)
-        self.line("  " + shown.replace("\n", "\n  "), style)
+        self.lines(shown, style)
 
     def _permission_request(self, data: Mapping[str, Any]) -> None:
         who = f"{data['agentName']}: " if data.get("agentName") else ""
         asks = f"{who}{data['toolName']} needs your permission ({data['reason']})"
         self.line(f"⏸ {one_line(asks)}", "bold yellow")
-        self.line("  " + data["display"].replace("\n", "\n  "))
+        self.lines(data["display"])
         if data["hasHiddenCharacters"]:
             self.line(f"  careful: {HIDDEN}; they are named above", "red")
         for each in effect_lines(data):
@@ -203,7 +211,10 @@ class Screen:
         self, message: str, where: str | None, remedy: str | None, code: str | None = None
     ) -> None:
         """What went wrong, where, and what to do."""
-        self.line(f"error: {message}" + (f" [{code}]" if code else ""), "bold red")
+        first, *more = message.split("\n")
+        self.line(f"error: {first}" + (f" [{code}]" if code else ""), "bold red")
+        if more:
+            self.lines("\n".join(more), "red")
         if where:
             self.line(f"  where: {where}", "red")
         if remedy:

@@ -249,7 +249,7 @@ def _say(screen: Screen, message: dict[str, Any]) -> None:
     for block in blocks:
         match block["type"]:
             case "text":
-                screen.line(block["text"])
+                screen.lines(block["text"])
             case "tool_use":
                 given = json.dumps(block.get("input"), ensure_ascii=False)
                 screen.line(f"  ▸ {one_line(block['name'])} {one_line(_cut(given))}", "cyan")
@@ -262,8 +262,10 @@ def _say(screen: Screen, message: dict[str, Any]) -> None:
 def _tell_result(screen: Screen, block: dict[str, Any]) -> None:
     lines = block["content"].splitlines() or [""]
     if block["isError"]:  # why it failed or was refused, whole
-        said = _cut("\n".join(lines)).replace("\n", "\n    ")
-        screen.line(f"  ✗ {said}", "red")
+        first, _, rest = _cut("\n".join(lines)).partition("\n")
+        screen.line(f"  ✗ {first}", "red")
+        if rest:
+            screen.lines(rest, "red", indent="    ")
         return
     more = f" (and {len(lines) - 1} more lines)" if len(lines) > 1 else ""
     screen.line(f"  → {lines[0][:_LONGEST_LINE]}{more}", "dim")

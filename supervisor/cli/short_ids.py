@@ -6,6 +6,7 @@ from typing import Final
 
 from supervisor.cli.client import Client
 from supervisor.cli.moments import told_moment
+from supervisor.cli.neutral import one_line
 from supervisor.errors import InvalidRequest, SessionNotFound
 from supervisor.ids import is_session_id
 
@@ -110,7 +111,7 @@ def _one_of(things: str, prefix: str, there: Mapping[str, str], said: str) -> st
         what = f"an id is told apart by {LEAST} characters at least"
         raise InvalidRequest(what, where=said, remedy=f"list them: {_LISTS[things]}")
     if len(found) > 1:
-        raise _several(things, said, [f"{each}  {there[each]}" for each in found])
+        raise _several(things, said, [one_line(f"{each}  {there[each]}") for each in found])
     return found[0]
 
 

@@ -43,7 +43,7 @@ async def test_a_broken_one_is_told_with_its_place_and_gives_a_status(world: Api
 async def test_one_is_shown_with_its_prompt(world: ApiWorld) -> None:
     status, out, _ = await agents(world, "show", "writer")
     assert status == 0
-    assert "its prompt:\nBe brief." in out
+    assert "its prompt:\n  Be brief.\n" in out
     assert re.search(r"^trust +at least vault$", out, re.MULTILINE)
     assert re.search(r"^tools +Read$", out, re.MULTILINE)
     assert re.search(r"^commands +what its level may$", out, re.MULTILINE)

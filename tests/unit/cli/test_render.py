@@ -44,6 +44,31 @@ def test_line_breaks_tabs_and_composed_emoji_stay() -> None:
     assert neutral("a\r\nb\tc\n👩\u200d💻") == "a\nb\tc\n👩\u200d💻"
 
 
+LINES = "title\ndone · 1 + 1 tokens\r\nerror: no\n\n"
+
+
+def test_a_line_begins_no_other_whatever_is_in_it() -> None:
+    file = io.StringIO()
+    Screen(file).line(f"0d8f  {LINES}")
+    assert file.getvalue().count("\n") == 1
+
+
+def test_no_line_of_a_text_passes_for_one_of_ours() -> None:
+    file = io.StringIO()
+    Screen(file).lines(LINES, indent="    ")
+    assert file.getvalue().splitlines() == [
+        *("    title", "    done · 1 + 1 tokens", "    error: no", "")
+    ]
+
+
+def test_a_fault_of_several_lines_is_told_whole_and_set_in() -> None:
+    file = io.StringIO()
+    Screen(file).failure("several:\ndone\nmore", "a\nb", "c\nd", "x")
+    assert file.getvalue().splitlines() == [
+        *("error: several: [x]", "  done", "  more", "  where: a␊b", "  what to do: c␊d")
+    ]
+
+
 def everything_said(attack: str) -> list[Heard]:
     """Each type of event, with the attack wherever an agent's words can be."""
     trust = {"requested": "full", "effective": "sandboxed", "trace": ["x", attack]}
