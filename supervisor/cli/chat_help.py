@@ -17,7 +17,7 @@ HELP: Final = (
     "What you paste is one message, with all its lines, and waits for Enter.",
     "A request that needs you says which keys answer it. In another terminal:",
     "  trustfloor approvals               what waits in all sessions",
-    "  trustfloor sessions                the sessions; show, trust, rename, fork, archive, delete",
+    "  trustfloor sessions                the sessions; show, stop, trust, rename, fork, …",
     "  trustfloor chat --session ID       goes on with one",
     "  trustfloor grants                  what was granted for longer than a call, and revoke",
 )

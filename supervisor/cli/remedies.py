@@ -25,6 +25,7 @@ _BY_COMMAND: Final = tuple(
         ),
         (r"PUT /api/workspaces/([\w-]+)", r"`trustfloor workspaces set \1`"),
         (r"PUT /api/sessions/\{id\}/trust", "`trustfloor sessions trust ID LEVEL`"),
+        (r"wait for its end, or abort it$", "wait for its end, or `trustfloor sessions stop ID`"),
     )
 )
 

@@ -171,6 +171,28 @@ def fork(session: Id, *, as_json: AsJson = False, data_dir: DataDir = None) -> N
     screen.line(f"    go on: trustfloor chat --session {made['id']} '…'", "dim")
 
 
+@sessions.command("stop")
+def stop(
+    session: Id,
+    *,
+    reason: Annotated[
+        str, typer.Option(callback=not_blank, help="Why, as the turn's last event tells it.")
+    ] = "stopped at a terminal",
+    as_json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Stop the turn that runs in a session; where none runs, that is told, and no fault."""
+
+    async def stopped(client: Client) -> Any:
+        return await client.post(f"{await _path(client, session)}/abort", {"reason": reason})
+
+    found = answered(stopped, data_dir)
+    if as_json:
+        write_json(found)
+        return
+    Screen(sys.stdout).line("stopped" if found["aborted"] else "no turn runs in it")
+
+
 @sessions.command("archive")
 def archive(session: Id, *, data_dir: DataDir = None) -> None:
     """Put a session away; nothing of it is deleted."""

@@ -82,7 +82,9 @@ class TurnWatch:
             aborting = group.create_task(self._abort())
             await self._interrupts.get()
             aborting.cancel()
-        self._screen.line(f"left; the session is {self._turn.session_id}", "yellow")
+        session = self._turn.session_id
+        self._screen.line(f"left; the session is {session}, and its turn goes on", "yellow")
+        self._screen.line(f"  to stop it: trustfloor sessions stop {session}", "yellow")
 
     async def _abort(self) -> None:
         try:
