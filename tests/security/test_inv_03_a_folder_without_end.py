@@ -6,6 +6,7 @@ supervisor, with all its other turns, and each start after that.
 
 import shutil
 import subprocess
+from collections.abc import Sized
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from supervisor.runtimes import turn_folder
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.house import House, Turn, a_house
 from tests.worlds.vault_cage import run
+from tests.worlds.waiting import until
 
 DIG = (
     "import os\nos.chdir(os.environ['TMPDIR'])\n"
@@ -43,12 +45,13 @@ async def test_what_was_dug_is_gone_after_the_turn_and_the_next_message_runs(
         assert [each for each in house.turns.iterdir() if each.name == turn.started.turn_id] == []
 
 
-async def broken() -> None:
+async def broken(tried: Sized) -> None:
     async with a_house(fill=fill) as house:
         turn = await digs(house, TrustLevel.FULL)
         assert "something broke in the supervisor" in turn.end["error"]
         left = [*house.turns.iterdir()]
         try:
+            await until(lambda: len(tried) > 1)  # by the turn, then among what turns have left
             await house.begin("the next message", trust_level=TrustLevel.FULL)
         finally:
             subprocess.run(["rm", "-rf", "--", *left], check=True)
@@ -57,9 +60,14 @@ async def broken() -> None:
 async def test_control_removed_by_recursion_the_supervisor_breaks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    tried: list[Path] = []
+
     def recursive(folder: Path) -> None:
-        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            tried.append(folder)
 
     monkeypatch.setattr(turn_folder, "clear_away", recursive)
     with pytest.raises(BaseExceptionGroup):
-        await broken()
+        await broken(tried)
