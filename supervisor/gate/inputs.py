@@ -3,6 +3,9 @@
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import cache, partial
 from typing import Any, Final, TypeVar
 
 from supervisor.events.size import is_light
@@ -12,6 +15,8 @@ LARGEST_INPUT: Final = 16 * 1024 * 1024
 """Bytes of a call's input as JSON."""
 INLINE_CHARS: Final = 16_384
 """Characters of an input (at most 64 KiB) that are judged at once; more takes a thread."""
+THREADS: Final = 4
+"""For large inputs, of all turns together."""
 LONGEST_NAME: Final = 256
 """Characters of a tool's name, and of the ids that come with a call."""
 
@@ -22,10 +27,19 @@ T = TypeVar("T")
 
 
 async def run(input: Any, work: Callable[..., T], *arguments: Any) -> T:
-    """Do it at once, or in a thread where the input is so large that others would have to wait."""
+    """Do it at once, or in a thread where the input is so large that others would have to wait.
+
+    In one of its own: what an agent sends must not keep the audit log and others from theirs.
+    """
     if is_light(input, INLINE_CHARS, INLINE_CHARS):
         return work(*arguments)
-    return await asyncio.to_thread(work, *arguments)
+    inside = partial(copy_context().run, work, *arguments)
+    return await asyncio.get_running_loop().run_in_executor(_threads(), inside)
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(THREADS, thread_name_prefix="gate")
 
 
 def copy_of(input: Mapping[str, Any]) -> tuple[dict[str, Any], int] | Deny:

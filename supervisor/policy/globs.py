@@ -16,6 +16,10 @@ MOST_STEPS = 512
 """Braces that are opened in one pattern."""
 MOST_GROUPS = 32
 """Of bash's groups in one pattern; of more, all are read by the same number of their choices."""
+LARGEST_TOGETHER = 1_048_576
+"""Characters of all alternatives of one pattern together; of two there may be more."""
+LONGEST_UNDERSTOOD = 16_384
+"""Characters of a glob of which it is worth finding out what it matches."""
 _LONGEST_NAME_GLOB = 4_096
 _MAGIC = re.compile(r"[*?\[\]{}]|[@+!]\(")
 _BRACES = re.compile(r"\{([^{}]*)\}")
@@ -50,9 +54,11 @@ def expand(pattern: str, *, ranges: bool = False) -> Expansion:
 
     `ranges`: `{a..c}` is written out as well, as a shell does and a search doesn't.
     """
+    # Each alternative is about as long as the pattern, and each step makes one anew.
+    most = min(MOST_ALTERNATIVES, max(2, LARGEST_TOGETHER // (len(pattern) or 1)))
     pending, done = [pattern], list[str]()
-    for _ in range(MOST_STEPS):
-        if not pending or len(done) + len(pending) > MOST_ALTERNATIVES:
+    for _ in range(most * MOST_STEPS // MOST_ALTERNATIVES):
+        if not pending or len(done) + len(pending) > most:
             break
         text = pending.pop()
         match = _BRACES.search(text)
@@ -86,6 +92,8 @@ def is_understood(pattern: str) -> bool:
 
     Readers of globs differ in escapes, classes, and braces or brackets that are left open.
     """
+    if len(pattern) > LONGEST_UNDERSTOOD:
+        return False
     found = expand(pattern)
     return (
         found.complete

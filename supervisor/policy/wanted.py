@@ -1,7 +1,7 @@
 """Which facts a call needs: the paths it names, by tool and field."""
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -204,17 +204,20 @@ def _web(call: ToolCall) -> Wants:
 
 
 def _arguments(call: ToolCall, policy: CompiledPolicy) -> Wants:
-    found: list[Wanted] = []
-    for field, whole in texts(call.input, DEEPEST_INPUT):
+    found: dict[Wanted, None] = {}
+    for field, whole in _distinct_texts(call.input):
+        if len(found) > MOST_TEXTS:
+            break
         for text in _readings(whole):
             if field in PATH_FIELDS:
-                found.append(Wanted(text, Use.PATH_ARGUMENT))
+                found[Wanted(text, Use.PATH_ARGUMENT)] = None
             elif field in _PROSE_FIELDS and text.isalpha():
                 continue  # `credentials`, searched for
             elif text and not any(c.isspace() for c in text) and not _is_address(text):
-                found.append(Wanted(text, Use.ARGUMENT))
+                found[Wanted(text, Use.ARGUMENT)] = None
+    kept = tuple(found)
     wants = replace(
-        _bounded(found, tuple(each.text for each in found)), addresses=addresses_in(call.input)
+        _bounded(kept, tuple(each.text for each in kept)), addresses=addresses_in(call.input)
     )
     commands = _commands_in(call.input)
     if not commands:
@@ -225,6 +228,15 @@ def _arguments(call: ToolCall, policy: CompiledPolicy) -> Wants:
         return replace(wants, analysis=analysis)
     paths, _complete = wanted_of_effects(analysis, call)
     return replace(wants, paths=(*wants.paths, *paths), analysis=analysis)
+
+
+def _distinct_texts(input: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Each text of each field once, however often it is repeated."""
+    seen: set[tuple[str, str]] = set()
+    for each in texts(input, DEEPEST_INPUT):
+        if each not in seen:
+            seen.add(each)
+            yield each
 
 
 def _readings(text: str) -> list[str]:

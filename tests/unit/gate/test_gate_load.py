@@ -207,3 +207,15 @@ async def test_a_call_with_an_endless_name_is_refused_and_told_in_short(
     assert len(event.tool_name) <= LONGEST_NAME
     assert len(event.tool_use_id) <= LONGEST_NAME
     assert len(event.reason) <= LONGEST_REASON
+
+
+async def test_large_calls_take_no_thread_from_whatever_else_needs_one() -> None:
+    go_on = threading.Event()
+    many = [asyncio.create_task(inputs.run(HUGE, go_on.wait)) for _ in range(64)]
+    try:
+        await until(lambda: threading.active_count() >= inputs.THREADS)
+        async with asyncio.timeout(A_WHILE / 4):
+            assert await asyncio.to_thread(threading.get_ident)
+    finally:
+        go_on.set()
+        await asyncio.gather(*many)

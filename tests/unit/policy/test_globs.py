@@ -106,3 +106,20 @@ def test_any_glob_is_read_without_failing(pattern: str) -> None:
     is_understood(pattern)
     only_means_denied(pattern, DENIED)
     assert fixed_prefixes(pattern)
+
+
+@pytest.mark.parametrize("pattern", ["{a,b}" * 400_000, "{a}" * 700_000, "{a,{b}}" * 300_000])
+def test_a_long_pattern_is_not_multiplied(pattern: str) -> None:
+    found = expand(pattern)
+    assert sum(map(len, found.texts)) <= 4 * len(pattern)
+    assert not found.complete
+    assert not is_understood(pattern)
+
+
+@pytest.mark.parametrize("length", [10, 20_000, 3_000_000])
+def test_what_stands_beside_a_long_choice_is_seen(length: int) -> None:
+    assert ".env" in expand("{.env," + "z" * length + "}").texts
+
+
+def test_a_long_name_without_braces_is_whole() -> None:
+    assert expand("a" * 20_000).complete
