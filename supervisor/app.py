@@ -179,7 +179,7 @@ async def open_supervisor(settings: Settings) -> AsyncIterator[Parts]:
         approvals, questions = people(settings, log, machinery.lanes, board, record)
         grants = GrantBook(GrantStore(database), record, SystemClock())
         await grants.load()
-        await asyncio.to_thread(vault_cage_available)  # looked at once, before it is asked for
+        await _look_for_a_cage()
         gates = Gates(
             vault=settings.vault,
             policy=policy,
@@ -319,6 +319,13 @@ def _mcp_values(settings: Settings) -> dict[str, str]:
     if missing:
         logger.warning("TRUSTFLOOR_MCP_VARIABLES names what isn't set: %s", ", ".join(missing))
     return {name: value for name, value in named.items() if value}
+
+
+async def _look_for_a_cage() -> None:
+    """Once, before it is asked for; one line at the start where there is none."""
+    cage = await asyncio.to_thread(vault_cage_available)
+    if not cage.works:
+        logger.warning("`vault` has no cage, so each command there asks: %s", cage.detail)
 
 
 async def _warn_without_sandbox(engine: Engine, image: str) -> None:

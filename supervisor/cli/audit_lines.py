@@ -71,6 +71,9 @@ def _grant(body: Body) -> str:
 
 
 def _floor(body: Body) -> str:
+    trace = body.get("trace")
+    if body["requested"] != body["effective"] and isinstance(trace, list) and trace:
+        return f"asked for {body['requested']}, {trace[-1]}"  # which names whose floor it is
     return f"asked for {body['requested']}, runs at {body['effective']}"
 
 

@@ -58,6 +58,8 @@ def _session(event: Data) -> str:
 
 
 def _isolation(event: Data) -> str:
+    if event["cage"] == "none":
+        return "none: held by what is decided about tool calls alone"
     if event["accepted"]:
         return f"{event['cage']}: measured and accepted{waited(event.get('receipt') or {})}"
     return f"{event['cage']}: refused: {'; '.join(event['shortfalls'])}"

@@ -16,9 +16,11 @@ from supervisor.cli.lines import console
 from supervisor.cli.neutral import neutral, one_line
 from supervisor.cli.remedies import at_a_terminal, in_words
 from supervisor.errors import TrustfloorError
+from supervisor.trust.levels import TrustLevel
 
 _LONGEST_INPUT: Final = 4_000
 _LONGEST_RESULT: Final = 1_500
+_NO_CAGE: Final = "this machine has no cage, so each command asks (`trustfloor doctor` says why)"
 _TOLD_BY_THE_DENIAL: Final = frozenset({"denied", "timed_out"})
 """Decisions that an event of the denial itself follows."""
 _NETWORK: Final = {"none": "; no network", "the host's": "; the machine's network"}
@@ -109,7 +111,9 @@ class Screen:
             self.line(f"asked for {trust['requested']}, {trust['trace'][-1]}", "yellow")
 
     def _isolation(self, data: Mapping[str, Any]) -> None:
-        if data["cage"] == "none":
+        if data["cage"] == "none" and data["level"] != TrustLevel.FULL:
+            self.line(f"isolation: none: {_NO_CAGE}", "yellow")
+        elif data["cage"] == "none":
             self.line("isolation: none at this level", "dim")
         elif data["accepted"]:
             receipt = data.get("receipt", {})

@@ -96,7 +96,7 @@ def why_none(asking: Asking, needs: Needs) -> str:
     if needs.parts or needs.whole is not None or not isinstance(verdict, Ask):
         return ""
     if verdict.rule == "not-confined":
-        return f"{_NOTHING}: {verdict.reason}"
+        return _NOTHING  # why is the verdict's reason already
     targets = asking.judged.targets
     if asking.wants.analysis is not None and leads_outside(targets):
         return f"{_NOTHING}: no grant opens the outside of the vault"

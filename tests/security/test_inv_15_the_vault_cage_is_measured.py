@@ -104,8 +104,8 @@ async def test_where_bubblewrap_works_and_then_fails_nothing_looser_runs(
         assert "bubblewrap is gone" in turn.end["error"]
 
 
-async def test_where_there_is_no_bubblewrap_the_receipt_and_health_say_so(
-    monkeypatch: pytest.MonkeyPatch,
+async def test_where_there_is_no_bubblewrap_the_receipt_health_and_log_say_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(availability, "bubblewrap_program", lambda: None)
     vault_cage_available.cache_clear()
@@ -120,6 +120,7 @@ async def test_where_there_is_no_bubblewrap_the_receipt_and_health_say_so(
             (found,) = [check for check in checks if check.name == "vault confinement"]
             assert found.ok is None
             assert "Bash always asks" in found.detail
+        assert "`vault` has no cage, so each command there asks: bubblewrap isn't" in caplog.text
     finally:
         vault_cage_available.cache_clear()
 

@@ -36,6 +36,14 @@ def test_a_decision_is_told_by_verdict_tool_reason_and_rule() -> None:
     assert said.endswith("deny Read: they hold secrets [env-files] level=vault")
 
 
+def test_a_floor_that_made_a_turn_stricter_is_told_with_whose_it_is() -> None:
+    why = "runs at sandboxed: workspace 'family' demands at least sandboxed"
+    said = entry("floor", requested="full", effective="sandboxed", trace=["asked", why], floors=[])
+    assert said.endswith(f"asked for full, {why}")
+    same = entry("floor", requested="vault", effective="vault", trace=["runs at vault"], floors=[])
+    assert same.endswith("asked for vault, runs at vault")
+
+
 def test_an_entry_of_a_kind_that_is_not_known_tells_its_simple_fields() -> None:
     assert entry("odd", a=1, b=["x", "y"], c={"d": 2}, e=None).endswith("a=1 b=x, y")
     assert entry("decision", tool="Read").endswith("tool=Read")
@@ -59,6 +67,11 @@ def test_a_turn_is_told_in_words() -> None:
         "Write needs permission: it writes [vault-writes]"
     )
     assert event("permission_resolved", decision="timed_out", by=None) == "timed out"
+
+
+def test_where_there_is_no_cage_nothing_is_said_to_be_measured() -> None:
+    said = event("isolation", level="vault", cage="none", accepted=True, shortfalls=[], receipt={})
+    assert said == "none: held by what is decided about tool calls alone"
 
 
 @pytest.mark.parametrize("type", sorted(EVENT_TYPES))

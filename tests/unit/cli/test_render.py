@@ -187,6 +187,26 @@ def test_a_scripted_model_is_named_as_one_whatever_name_it_goes_by() -> None:
 
 
 @pytest.mark.parametrize(
+    ("level", "words"),
+    [
+        ("full", "isolation: none at this level\n"),
+        (
+            "vault",
+            (
+                "isolation: none: this machine has no cage, so each command asks"
+                " (`trustfloor doctor` says why)\n"
+            ),
+        ),
+    ],
+)
+def test_a_cage_that_a_machine_lacks_is_not_one_that_no_turn_of_the_level_has(
+    level: str, words: str
+) -> None:
+    data = {"cage": "none", "accepted": True, "shortfalls": [], "level": level}
+    assert shown(Heard(1, "isolation", data)) == words
+
+
+@pytest.mark.parametrize(
     ("receipt", "words"),
     [
         ({"network": "none"}, "isolation: bubblewrap, measured and accepted; no network\n"),
