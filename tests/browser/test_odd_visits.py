@@ -13,6 +13,8 @@ from tests.worlds.house import bash, calls, prompt, step
 
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
 
+IS_AT_ALLOW = "document.activeElement.textContent === 'Allow'"
+
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def visitor() -> AsyncIterator[Visitor]:
@@ -126,6 +128,41 @@ async def test_an_answered_request_takes_no_more_room_than_its_answer_needs(
             await expect(card.get_by_text("Denied.")).to_be_visible()
             await expect(card.get_by_role("group", name="What would run")).to_be_visible()
             await expect(card.get_by_text("Why you are asked")).to_be_hidden()
+
+
+async def test_who_passes_a_field_with_the_tab_key_has_chosen_nothing(visitor: Visitor) -> None:
+    house = visitor.house
+    message = prompt(bash("git push origin main"), step("So."))
+    async with house.sent(message, trustLevel="vault") as stream, visitor.tab() as tab:
+        await stream.until(lambda event: event["type"] == "permission_request")
+        await tab.go("#/approvals", "Approvals")
+        keys = tab.page.keyboard
+        await keys.press("j")
+        passed = []
+        while not await tab.page.evaluate(IS_AT_ALLOW):
+            await keys.press("Tab")
+            passed.append(await tab.page.evaluate("document.activeElement.ariaLabel"))
+        assert "Own pattern" in passed
+        assert await tab.page.get_by_role("radio", name="Only this call").is_checked()
+        while await tab.page.evaluate(IS_AT_ALLOW):  # for a moment it takes no answer
+            await keys.press("Enter")
+            await tab.page.wait_for_timeout(200)
+        await expect(tab.page.locator("main").get_by_text("Allowed, this once.")).to_be_visible()
+
+
+async def test_who_stops_a_turn_by_the_keys_is_at_the_next_message_then(visitor: Visitor) -> None:
+    message = prompt(bash("sleep 600"))
+    async with visitor.house.sent(message, trustLevel="full") as stream, visitor.tab() as tab:
+        await stream.until(lambda event: event["type"] == "tool_use")
+        await tab.go(f"#/session/{stream.session_id}", "")
+        await expect(tab.page.get_by_role("button", name="Stop the turn")).to_be_visible()
+        await tab.page.get_by_role("textbox", name="Message", exact=True).focus()
+        for key in ("Tab", "Tab"):
+            await tab.page.keyboard.press(key)
+        await expect(tab.page.get_by_role("button", name="Stop the turn")).to_be_focused()
+        await tab.page.keyboard.press("Enter")
+        await expect(tab.page.get_by_text("stopped in the console")).to_be_visible()
+        await expect(tab.page.get_by_role("textbox", name="Message", exact=True)).to_be_focused()
 
 
 async def _deny(tab: Tab) -> None:

@@ -36,7 +36,8 @@ function beyond(request) {
     request.suggestedGrants.map((each) => choice(name, each.id, covers(each))));
   const own = choice(name, OWN, [h("strong", {}, "An own pattern")]);
   own.append(pattern);
-  pattern.addEventListener("focus", () => (own.querySelector("input").checked = true, shape()));
+  // Not when it has the focus: who comes by with the Tab key has chosen nothing.
+  pattern.addEventListener("input", () => (own.querySelector("input").checked = true, shape()));
   const more = h("div", { class: "filters" }, field("For", scope), field("How long", lasting));
   if (request.suggestedGrants.length > 0) list.append(own);
   const chosen = () => list.querySelector("input:checked").value;

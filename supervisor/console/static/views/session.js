@@ -76,7 +76,9 @@ export async function show({ id, place, signal, title }) {
   function drawAbout() {
     fill(heading, visible(row.title || "Without a title"));
     box?.runs(said.isRunning);
+    const wasAtStop = document.activeElement === stop;
     stop.hidden = !said.isRunning || !(may("chat") || may("approve"));
+    if (wasAtStop && stop.hidden) (document.getElementById("message") ?? heading).focus();
     fill(about, said.isRunning ? chip("running", "wait") : null, row.archived ? chip("put away") : null, row.damaged.length > 0 ? chip(`damaged: ${visible(row.damaged.join(", "))}`, "bad") : null, box === null ? stop : null);
     title(visible(row.title || "Session"));
   }
