@@ -63,7 +63,10 @@ async def test_an_address_that_is_cut_in_a_character_leads_nowhere_and_says_so(
     visitor: Visitor,
 ) -> None:
     async with visitor.tab() as tab:
-        await tab.go("#/session/%E0%A4", "That can't be shown")
+        for address in ("#/session/%E0%A4", "#/nowhere"):
+            await tab.go(address, "That can't be shown")
+            await expect(tab.page.get_by_role("alert")).to_contain_text("There is no such page")
+            await expect(tab.page.get_by_role("button", name="Try again")).to_be_hidden()
         await tab.go("#/sessions", "Sessions")
 
 
@@ -111,6 +114,26 @@ async def test_requests_for_the_same_tool_have_names_that_tell_them_apart(
             assert await tab.accessible("approvals") == []
         for each in asked:
             await house.post(f"/api/permissions/{each['id']}/deny", {"stop": True})
+
+
+async def test_a_question_waits_in_its_call_as_well_until_it_is_answered(
+    visitor: Visitor,
+) -> None:
+    asked = {"question": "Which?", "header": "Bed", "multiSelect": False}
+    options = [{"label": label, "description": ""} for label in ("Left", "Right")]
+    questions = {"questions": [{**asked, "options": options}]}
+    message = prompt(calls(("AskUserQuestion", questions)), step("So."))
+    async with visitor.house.sent(message) as stream, visitor.tab() as tab:
+        await stream.until(lambda event: event["type"] == "user_question")
+        await tab.go(f"#/session/{stream.session_id}", "")
+        call = tab.page.locator("[data-tool=AskUserQuestion] > summary")
+        await expect(call).to_contain_text("waits for you")
+        await tab.page.get_by_role("radio", name="Left").check()
+        answer = tab.page.get_by_role("button", name="Answer", exact=True)
+        while await answer.is_visible():  # for a moment it takes no click
+            await answer.click()
+            await tab.page.wait_for_timeout(200)
+        await expect(call).to_contain_text("allowed")
 
 
 async def test_an_answered_request_takes_no_more_room_than_its_answer_needs(

@@ -78,6 +78,12 @@ export class Call {
     fill(this.#why, `Asked about by `, h("code", {}, visible(request.rule)), `: ${visible(request.reason)}`);
   }
 
+  /** It is a question: what it waits for is an answer. */
+  questioned() {
+    this.node.classList.add("asking");
+    this.#set("waits for you", "wait");
+  }
+
   resolved(event) {
     this.node.classList.remove("asking");
     const grants = (event.grants ?? []).map((each) => visible(each.pattern)).join(", ");

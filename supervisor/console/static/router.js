@@ -1,6 +1,7 @@
 // Which view is shown: by the part of the address behind `#`, which never reaches a server.
 
 import { say } from "./announce.js";
+import { Problem } from "./api.js";
 import { fill, h } from "./dom.js";
 import { problemBox } from "./ui.js";
 
@@ -73,7 +74,7 @@ export async function show() {
   fill(main(), place);
   window.scrollTo(0, 0);
   try {
-    if (found === null) throw new Error("There is no such page.");
+    if (found === null) throw new Problem(404, { detail: "There is no such page." });
     await found.view.show(context);
   } catch (error) {
     if (mine.signal.aborted) return;

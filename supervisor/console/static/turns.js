@@ -128,6 +128,7 @@ export class Turns {
   }
 
   on_user_question(data) {
+    this.#calls.get(data.toolUseId)?.questioned();
     this.#asked.add(data.requestId);
     this.#drawCards();
     if (this.isLive) waiting.soon();
