@@ -32,6 +32,8 @@ from supervisor.policy.bash.variants import (
 )
 
 DEEPEST: Final = 16
+_MOST_WRITTEN: Final = 16
+_LONGEST_WRITTEN: Final = 4_096
 """Texts within texts, and commands that start commands."""
 _RUN_AND_READ: Final = 2
 """Effects of a command that does no more than read a file."""
@@ -69,10 +71,20 @@ class _Look(Remembering):
             self.add(Effect(Act.EXHAUST, "", bomb, "starts itself without end"))
         for each in reading.unresolved:
             self.add(Effect(Act.UNKNOWN, "", each.part, each.reason))
+        if reading.written:
+            self._written(reading, around)
         for invocation in reading.invocations:
             if around is not None:
                 invocation = inside(invocation, around)  # noqa: PLW2901 - the same, placed
             self.run(invocation)
+
+    def _written(self, reading: Reading, around: Invocation | None) -> None:
+        """Remembers what a script may put into files, for the case that they are run."""
+        cwd = around.cwd if around is not None else known(self.context.cwd)
+        for path, text in reading.written[:_MOST_WRITTEN]:
+            for each in text.texts:
+                if each.text.strip(HOLE) and len(each.text) <= _LONGEST_WRITTEN:
+                    self._kept.perhaps(join(cwd, known(path)), each.text)
 
     def script(self, text: Value, around: Invocation, shell: str = "bash") -> None:
         """Looks at text that a shell runs, in the circumstances of the command around it."""

@@ -103,6 +103,8 @@ class Reading:
     invocations: tuple[Invocation, ...] = ()
     unresolved: tuple[Unresolved, ...] = ()
     bombs: tuple[Part, ...] = field(default=())
+    written: tuple[tuple[str, Value], ...] = ()
+    """What it puts into files, by their names, as far as that is known."""
 
 
 def inside(invocation: Invocation, around: Invocation) -> Invocation:

@@ -24,6 +24,8 @@ class KeptScripts:
         self._texts: dict[str, str] = {}
         self._likely: dict[str, list[str]] = {}
         """Texts that a file may hold whose content can't be told."""
+        self._perhaps: dict[str, list[str]] = {}
+        """Texts that a file may hold of which nothing else is known."""
         self._noted: list[Invocation] = []
         self._programs: dict[str, tuple[str, ...]] = {}
         """Programs by the absolute paths that the call has linked, copied or moved them to."""
@@ -43,6 +45,13 @@ class KeptScripts:
         if path is not None and path.startswith("/") and len(self._likely) < _MOST:
             self._texts.setdefault(flat(path), HOLE)
             self._likely.setdefault(flat(path), []).append(text)
+            self.empty = False
+
+    def perhaps(self, place: Value, text: str) -> None:
+        """Remembers what the call may put into a file, for where that can't be told otherwise."""
+        path = place.only
+        if path is not None and path.startswith("/") and len(self._perhaps) < _MOST:
+            self._perhaps.setdefault(flat(path), []).append(text)
             self.empty = False
 
     def called(self, place: Value, programs: Sequence[str]) -> None:
@@ -84,7 +93,7 @@ class KeptScripts:
         for each in self._noted:
             self._leave(each)
         self._noted.clear()
-        self.empty = not (self._texts or self._likely or self._programs)
+        self.empty = not (self._texts or self._likely or self._programs or self._perhaps)
 
     def _leave(self, invocation: Invocation) -> None:
         if len(self._texts) >= _MOST:
@@ -124,12 +133,15 @@ class KeptScripts:
             return None
         if self._noted:
             self._look_through()
-        if not self._texts:
+        if not self._texts and not self._perhaps:
             return None
-        text = self._texts.get(flat(path))
+        text = self._texts.get(flat(path), HOLE if flat(path) in self._perhaps else None)
         if text is None:
             return None
-        return known(text, *self._likely.get(flat(path), ())) if HOLE in text else known(text)
+        if HOLE not in text and (text.strip() or flat(path) not in self._perhaps):
+            return known(text)
+        text = text or HOLE
+        return known(text, *self._likely.get(flat(path), ()), *self._perhaps.get(flat(path), ()))
 
 
 def _output(words: list[str], count: int, given: str | None) -> str:

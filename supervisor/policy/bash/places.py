@@ -26,11 +26,15 @@ class Found(Value):
 
 
 def spread(value: Value) -> Value:
-    """The value with the names that a search finds right below its start as further texts."""
+    """The value with what a search finds at its start, or right below it, as further texts."""
     if not isinstance(value, Found):
         return value
     texts = [Text(HOLE, many=True)]
     for folder in value.start.texts:
+        if value.whole:
+            texts.append(folder)
+        elif not value.names:
+            texts.append(_joined(folder, Text("*", "*")))
         for name in value.names[:_MOST_NAMES]:
             text = _joined(folder, Text(name))
             wild = any(sign in name for sign in "*?[")

@@ -42,5 +42,10 @@ def read_script(text: str, shell: Shell, budget: Budget, part_of: Part | None = 
             Unresolved(f"it can't be read to its end: {budget.exhausted}", whole)
         )
     return Reading(
-        tuple(walker.invocations), tuple(dict.fromkeys(walker.unresolved)), tuple(walker.bombs)
+        tuple(walker.invocations),
+        tuple(dict.fromkeys(walker.unresolved)),
+        tuple(walker.bombs),
+        tuple((path, sink.result) for path, sink in walker.scope.written.items())
+        if walker.scope.written
+        else (),
     )

@@ -194,6 +194,7 @@ def listing(use: Use) -> None:
 def parallel(use: Use) -> None:
     """`parallel COMMAND ::: ITEMS`: the words are joined and run by a shell for each item."""
     _endless(use)
+    use.tags.add("delimiter")  # an item a line
     words = use.parsed.operands
     for value in option_values(use, "items"):
         play_as(use, "read", value)

@@ -38,6 +38,8 @@ from supervisor.policy.bash.value import HOLE, Text, Value
 
 _MOST_ROWS: Final = 8
 _MOST_TOLD: Final = 32
+_FILLS: Final = frozenset({"tee", "sponge", "dd"})
+_COPIES: Final = frozenset({"cp", "mv", "ln", "install", "rsync"})
 _FIRST_WORDS: Final = 4
 _TAKES_FILES: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", ".", "source"})
 _ANYTHING: Final = Value((Text(HOLE, many=True),))
@@ -98,8 +100,6 @@ class Commands(Called):
         self.feeds = feeds
         if self.heard is not None and self.sink is not None and self.sink is not sink:
             self.told_late.append((self.heard, self.sink))
-        else:
-            self.sink = sink
 
     def tell(self, body: Command, stdin: Stdin) -> None:
         """Walk a command that runs beside the shell again, with what it is sent."""
@@ -250,8 +250,10 @@ class Commands(Called):
         handler = HANDLERS.get(name)
         if handler is not None:
             handler(self, argv, dict(given))
-        if name == "tee" and self.stdin is not None:
+        if name in _FILLS and self.stdin is not None:
             self._copied(argv, self.stdin)
+        elif name in _COPIES and self.scope.written:
+            self._moved(argv)
         elif self.scope.written and (name in _TAKES_FILES or "/" in (name or "")):
             self._ordered(argv)
         if self.sink is not None:
@@ -267,11 +269,20 @@ class Commands(Called):
                 self.report(Invocation((Value((NETWORK,)),), self.scope.cwd, self.part(self.node)))
 
     def _copied(self, argv: Row, stdin: Stdin) -> None:
-        """`tee`: its files hold what it gets."""
+        """`tee`, `sponge`, `dd of=`: their files hold what they get."""
         for each in argv[1:]:
-            path = each.only
+            path = each.only.removeprefix("of=") if each.only else None
             if path and path[0] != "-" and not path.startswith("/dev/"):
                 self.scope.fill(path).write(stdin.text)
+
+    def _moved(self, argv: Row) -> None:
+        """`cp A B`, `mv A B`, `ln -s A B`: the other name holds what the first one does."""
+        words = [each.only or "" for each in argv[1:] if (each.only or "-")[:1] != "-"]
+        for each in words[:-1]:
+            kept = self.scope.held_by(each)
+            if kept is not None:
+                for place in (words[-1], f"{words[-1].rstrip('/')}/{each.rpartition('/')[2]}"):
+                    self.scope.written.setdefault(place.removeprefix("./"), kept)
 
     def _without_prefixes(self, argv: Row, given: Given) -> tuple[Row, Given, bool]:
         """The words behind `command`, `builtin` and `exec`; whether there were none of these.

@@ -20,6 +20,7 @@ NETWORK: Final = Text("/dev/tcp/…")
 
 _LONGEST: Final = 512
 _MOST_LINES: Final = 256
+_LONGEST_WHOLE: Final = 4_096
 _MOST_INPUTS: Final = 4
 _LONGEST_CODE: Final = 4096
 _PRINTS_NAMES: Final = frozenset(
@@ -97,6 +98,13 @@ _INVERTED: Final = re.compile(r"-\w*v\w*|--invert-match")
 _FIXED: Final = re.compile(r"-\w*F\w*|--fixed-strings")
 _NO_LINES: Final = re.compile(r"-\w*[cqL]\w*|--count|--quiet|--silent|--files-without-match")
 _LISTING: Final = re.compile(r"-[a-zA-Z]*l[a-zA-Z]*|--files-with-matches|--files")
+
+
+def wholes(value: Value) -> list[Text]:
+    """What a text that the call has put somewhere may be, where it says what it runs."""
+    return [
+        each for each in value.texts if each.text.strip(HOLE) and len(each.text) <= _LONGEST_WHOLE
+    ]
 
 
 def lines_in(value: Value) -> Iterator[Text]:

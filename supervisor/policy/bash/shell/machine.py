@@ -71,6 +71,8 @@ class Work(ABC, Machine):
         self.streams: dict[str, Stdin] = {}
         """What `<(…)` give whose paths are kept in variables, by these paths."""
         self.outward: tuple[str, ...] = ()
+        self.outs: dict[str, Sink] = {}
+        """Files that descriptors lead to (`exec 3> FILE`), as they are filled."""
         self.coprocesses: dict[str, Command] = {}
         self.heard: Command | None = None
         self.listeners: tuple[Command, ...] = ()

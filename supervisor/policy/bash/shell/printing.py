@@ -6,7 +6,7 @@ from typing import Final
 
 from supervisor.policy.bash.invocation import Stdin
 from supervisor.policy.bash.shell.algebra import DATA, alone, hinted, join, literal, union
-from supervisor.policy.bash.shell.hints import unknown_output
+from supervisor.policy.bash.shell.hints import unknown_output, wholes
 from supervisor.policy.bash.shell.outputs import printed, prints
 from supervisor.policy.bash.shell.scope import Scope
 from supervisor.policy.bash.shell.sink import Sink
@@ -17,7 +17,7 @@ _WORDS: Final = 2
 _LONGEST_GUESS: Final = 4_096
 """Characters of a text that is only likely, and that is followed through further programs."""
 _READS_FILES: Final = frozenset(
-    {"cat", "tac", "rev", "head", "tail", "sort", "uniq", "sed", "awk", "base64", "xxd"}
+    {"cat", "tac", "rev", "head", "tail", "sort", "uniq", "sed", "awk", "base64", "xxd", "grep"}
 )
 _DESCRIPTOR: Final = "/dev/fd/"
 _NAMES_ANY: Final = frozenset({"compgen"})
@@ -57,6 +57,8 @@ def write_output(  # noqa: PLR0913, PLR0917 - the circumstances of a command
         return
     if name in _READS_FILES and (given := tuple(streams)):
         argv, stdin = _from_stream(argv, stdin, given)
+    elif name in _READS_FILES and scope.written and stdin is None:
+        argv, stdin = _from_files(argv, scope)
     if name is None:
         sink.write(DATA)
     elif prints(name):
@@ -72,6 +74,20 @@ def _from_stream(
     rest = tuple(each for each in argv if not each.texts[0].text.startswith(_DESCRIPTOR))
     lone = len(streams) == 1 and len(rest) == len(argv) - 1
     return (rest, streams[0]) if lone and stdin is None else (argv, stdin)
+
+
+def _from_files(argv: tuple[Value, ...], scope: Scope) -> tuple[tuple[Value, ...], Stdin | None]:
+    """`cat FILE`: what the call has put into it is likely its input."""
+    held = {at: kept for at, each in enumerate(argv) if at and (kept := _held(scope, each))}
+    if not held:
+        return argv, None
+    text = join([each.result for each in held.values()])
+    rest = tuple(each for at, each in enumerate(argv) if at not in held)
+    return rest, Stdin(hinted(DATA, wholes(text)))
+
+
+def _held(scope: Scope, word: Value) -> Sink | None:
+    return scope.held_by(word.only) if word.only else None
 
 
 def _temporary(argv: tuple[Value, ...], serial: int) -> Value:

@@ -88,15 +88,19 @@ def _source(shell: "Work", argv: tuple[Value, ...], given: Given) -> None:
 _ENDS: Final = frozenset({"EXIT", "0"})
 
 
+def _is_later(shell: "Work", text: str) -> bool:
+    """Whether it is the name of a function that isn't there yet."""
+    return text.isidentifier() and text not in shell.scope.functions
+
+
 def _trap(shell: "Work", argv: tuple[Value, ...], _: Given) -> None:
     options, place = options_of(argv)
     if options or len(argv) <= place + 1 or argv[place].only in ("-", ""):
         return
     shell.altered = True
     shell.aside(argv[place], "trap")
-    if any("$" in each.text for each in argv[place].texts) and any(
-        each.only in _ENDS for each in argv[place + 1 :]
-    ):
+    later = any("$" in each.text or _is_later(shell, each.text) for each in argv[place].texts)
+    if later and any(each.only in _ENDS for each in argv[place + 1 :]):
         shell.at_exit.append(argv[place])
 
 

@@ -18,7 +18,7 @@ from supervisor.policy.bash.shell.algebra import (
 )
 from supervisor.policy.bash.shell.arithmetic import evaluated
 from supervisor.policy.bash.shell.assignments import assigned_specially
-from supervisor.policy.bash.shell.hints import NETWORK, connects, lines_in
+from supervisor.policy.bash.shell.hints import NETWORK, connects, lines_in, wholes
 from supervisor.policy.bash.shell.options import options_of
 from supervisor.policy.bash.shell.printf import formatted
 from supervisor.policy.bash.value import HOLE, MOST_TEXTS, UNKNOWN, Text, Value
@@ -284,6 +284,12 @@ def _share(line: str, position: int, count: int, text: Value, ifs: str) -> Value
     return Value((Text(word, word if globbed else None),), text.from_data)
 
 
+def _told_lines(value: Value) -> list[Text]:
+    """The lines of what an input that can't be told may be."""
+    texts = [each.text for each in wholes(value)]
+    return [Text(line) for text in texts for line in text.splitlines()[:_MOST_LINES] if line]
+
+
 def mapfile(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) -> None:
     """`mapfile`, also as `readarray`."""
     options, place = options_of(argv, "dnOsuCc")
@@ -302,7 +308,7 @@ def mapfile(shell: "Work", argv: tuple[Value, ...], _: Mapping[int, Stdin]) -> N
         shell.scope.secrets |= {name}
     mark = (alone(options["d"]) if "d" in options else "\n") or HOLE
     if text is None:
-        hints = lines_in(stdin.text) if stdin is not None else ()
+        hints = [] if stdin is None else [*_told_lines(stdin.text), *lines_in(stdin.text)]
         shell.scope.fill_array(name, {"@": hinted(DATA, hints)})
         return
     kept = "" if "t" in options else mark

@@ -6,7 +6,7 @@ from supervisor.policy.bash.invocation import Direction, Redirect, Stdin
 from supervisor.policy.bash.shell.algebra import DATA, EMPTY, alone, hinted, join, literal
 from supervisor.policy.bash.shell.expand import scalar, word_value
 from supervisor.policy.bash.shell.fields import fields
-from supervisor.policy.bash.shell.hints import NETWORK, lines_in
+from supervisor.policy.bash.shell.hints import NETWORK, lines_in, wholes
 from supervisor.policy.bash.shell.secrets import held_secret
 from supervisor.policy.bash.shell.sink import Sink
 from supervisor.policy.bash.shell.syntax import Command, HereDocument, Process, Redirection, Word
@@ -34,6 +34,13 @@ def redirected(shell: "Work", node: Command) -> tuple[Redirect, ...]:
 
 def _redirect(shell: "Work", node: Redirection, found: list[Redirect]) -> None:
     operator, descriptor, target = node.operator, node.descriptor, node.target
+    if descriptor and not descriptor.isdigit():
+        used = {*shell.scope.files, *shell.outs}
+        number = next(
+            free for each in range(len(used) + 1) if (free := str(_FIRST_FREE + each)) not in used
+        )
+        shell.scope.assign(descriptor, literal(number))
+        descriptor = number
     if isinstance(target, HereDocument) or operator == "<<<":
         _feed(shell, descriptor, _here(shell, target))
         return
@@ -53,10 +60,6 @@ def _redirect(shell: "Work", node: Redirection, found: list[Redirect]) -> None:
         if only is None or only == "-" or only.rstrip("-").isdigit():
             _duplicate(shell, operator, descriptor, only)
             return
-    if descriptor and not descriptor.isdigit():
-        number = str(_FIRST_FREE + len(shell.scope.files))
-        shell.scope.assign(descriptor, literal(number))
-        descriptor = number
     direction = _DIRECTIONS.get(operator, Direction.READ)
     if direction is Direction.READ or direction is Direction.BOTH:
         _feed(shell, descriptor, Stdin(content(shell, value), (), value))
@@ -64,6 +67,8 @@ def _redirect(shell: "Work", node: Redirection, found: list[Redirect]) -> None:
         shell.sink = _kept(shell, value)
         shell.feeds = ()
         _answer(shell, value)
+    elif (sink := _kept(shell, value)) is not None:
+        shell.outs[descriptor] = sink
     number_of = int(descriptor) if descriptor and len(descriptor) <= _DIGITS else None
     found.append(Redirect(direction, value, shell.part(node), number_of))
 
@@ -91,6 +96,7 @@ def content(shell: "Work", path: Value) -> Value:
         if each.text.startswith(_CONNECTIONS):
             hints.append(NETWORK)
         elif (kept := shell.scope.held_by(each.text)) is not None:
+            hints += wholes(kept.result)
             hints += lines_in(kept.result)
     return hinted(DATA, hints)
 
@@ -126,4 +132,5 @@ def _duplicate(shell: "Work", operator: str, descriptor: str, only: str | None) 
         _feed(shell, descriptor, shell.scope.files.get((only or "").rstrip("-"), Stdin(DATA)))
     elif descriptor in ("", "1") and only not in ("1", None):
         shell.heard = shell.coprocesses.get(only or "")
-        shell.sink = None if shell.heard is None else Sink()
+        kept = shell.outs.get(only or "")
+        shell.sink = kept if shell.heard is None else Sink()

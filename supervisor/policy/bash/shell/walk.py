@@ -235,10 +235,10 @@ class Walker(Loops):
         if not node.subshell:
             self.sequence(node.body)
             return
-        kept, self.scope = self.scope, self.scope.copy()
+        kept, sink, self.scope = self.scope, self.sink, self.scope.copy()
         forked, self.forked = self.forked, True
         self.sequence(node.body)
-        self.scope, self.forked = kept, forked
+        self.scope, self.sink, self.forked = kept, sink, forked
 
     def _coprocess(self, node: Coprocess, body: Command) -> None:
         written = str(_HIGHEST_DESCRIPTOR - len(self.coprocesses))
