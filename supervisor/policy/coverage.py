@@ -17,7 +17,8 @@ from supervisor.trust.levels import TrustLevel
 CHANGERS = frozenset(
     """rm rmdir mkdir touch mv cp ln install chmod chown chgrp tee truncate unlink rsync
     unzip zip tar gzip gunzip gcc g++ cc c++ clang clang++ ld as rustc go gofmt javac terraform tofu
-    pandoc""".split()  # noqa: SIM905  (a table to read)
+    pandoc asciidoctor prettier eslint stylelint biome standard xo rubocop black ruff isort autopep8
+    yapf shfmt clang-format rustfmt ktlint""".split()  # noqa: SIM905  (a table to read)
 )
 """Programs whose trade is to change files, or to make them from others."""
 

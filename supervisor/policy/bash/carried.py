@@ -64,7 +64,7 @@ def perhaps_carries(use: Use) -> None:
     if "--" in texts:
         behind = texts.index("--") + 1
         starts.append(_first_program(use, texts, behind, behind + 1))
-        if behind < len(texts) and texts[behind][:1] == "-":
+        if behind < len(texts):
             likely(use, lambda: begun_before(use, argv[1 : behind - 1], argv[behind:]))
     for at, text in enumerate(texts[1 : _LATEST_VERB + 1], 1):
         if text in _VERBS:

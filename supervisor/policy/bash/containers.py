@@ -1,6 +1,7 @@
 """Commands that run elsewhere: on another machine, or in a container with folders of this one."""
 
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -178,6 +179,27 @@ def elsewhere(use: Use) -> None:
     # A debugger of a node has the node's own files below `/host`.
     mounts = [("/host", known("/"))] if "node" in use.tags else []
     carried(use, lambda: apply(use), mounts)
+
+
+def ansible(use: Use) -> None:
+    """`ansible HOSTS -m MODULE -a WORDS`: a file that is sent, a command, a folder that goes."""
+    elsewhere(use)
+    for text in (text.text for value in option_values(use, "shell") for text in value.texts):
+        try:
+            given = dict(each.partition("=")[::2] for each in shlex.split(text))
+        except ValueError:
+            continue
+        if source := given.get("src"):
+            use.emit(Act.READ, "is sent", known(source))
+        if command := given.get("cmd"):
+            carried(use, lambda command=command: use.script(known(command)))  # type: ignore[misc]
+        place = given.get("path") or given.get("dest") or given.get("name")
+        if place and given.get("state") == "absent":
+            carried(use, lambda place=place: _removed_there(use, place))  # type: ignore[misc]
+
+
+def _removed_there(use: Use, place: str) -> None:
+    use.emit(Act.DELETE, "is removed on other machines", known(place), recursive=True)
 
 
 def root(use: Use) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 from supervisor.policy.bash.archives import letters, tar
 from supervisor.policy.bash.build_files import make, scripts
 from supervisor.policy.bash.compilers import compiler
-from supervisor.policy.bash.containers import bwrap, docker_run, root, scp, ssh
+from supervisor.policy.bash.containers import ansible, bwrap, docker_run, root, scp, ssh
 from supervisor.policy.bash.dialogues import (
     crontab,
     dialogue,
@@ -49,6 +49,7 @@ from supervisor.policy.bash.use import Use
 from supervisor.policy.bash.wrappers import env, fzf, listing, parallel, served, xargs
 
 READ_BY: Final[Mapping[str, Callable[[Use], None]]] = {
+    "ansible": ansible,
     "api": api,
     "bwrap": bwrap,
     "chmod": chmod,
