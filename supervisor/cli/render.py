@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TextIO
 
 import orjson
+from rich.control import Control
+from rich.segment import ControlType
 from rich.text import Text
 
 from supervisor.cli.client import Heard
@@ -25,6 +27,8 @@ _TOLD_BY_THE_DENIAL: Final = frozenset({"denied", "timed_out"})
 """Decisions that an event of the denial itself follows."""
 _NETWORK: Final = {"none": "; no network", "the host's": "; the machine's network"}
 """What is told of a cage's network, by the receipt of `vault`; a sandbox never has one."""
+_FRESH_LINE: Final = Control(ControlType.CARRIAGE_RETURN, (ControlType.ERASE_IN_LINE, 2))
+"""On a terminal: what is typed while a turn runs stands in no line of ours; it isn't lost."""
 _NOT_ANSWERED: Final = "not-answered"
 """The rule of a denial that is a question without an answer."""
 
@@ -59,8 +63,11 @@ class Screen:
     def show(self, heard: Heard) -> None:
         """Show one event; types that say nothing to a person are passed over."""
         shower = self._showers.get(heard.type)
-        if shower is not None:
-            shower(heard.data)
+        if shower is None:
+            return
+        if self._flowing is None and not self._is_prompting:
+            self._console.control(_FRESH_LINE)
+        shower(heard.data)
 
     def line(self, text: str, style: str = "") -> None:
         """A line of its own, and no other: what a title or a name holds begins none."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from supervisor.events.schema import WarningEvent
 from tests.worlds.api import ApiWorld, api_world
 from tests.worlds.chatting import chat, the_turn
 from tests.worlds.played_turns import done
@@ -86,6 +87,31 @@ async def test_ctrl_c_drops_the_line_that_is_typed_and_ends_only_where_there_is_
         await _press(shown, "\x03", "\r\n")
         assert await shown.ended() == 0
     assert [each.message for each in world.turns.asked] == ["whole"]
+
+
+async def test_what_is_typed_while_a_turn_runs_stands_in_no_line_of_its_events(
+    world: ApiWorld,
+) -> None:
+    async with terminal(world, "chat", kind="xterm") as shown:
+        await shown.until("> ")
+        shown.type("one\n")
+        session = await the_turn(world)
+        await world.turns.say(session, WarningEvent(code="odd", message="before"))
+        await shown.until("warning: before")
+        shown.type("next")
+        await shown.until("next")
+        await world.turns.say(session, WarningEvent(code="odd", message="after"))
+        await shown.until("\r\x1b[2K")
+        await shown.until("warning: after")
+        await world.turns.say(session, done(session))
+        await shown.until("done")
+        await shown.until("> ")
+        await shown.until("next")
+        shown.type("\n")
+        await _answered(world, shown)
+        await _press(shown, "\x04", "\r\n")
+        assert await shown.ended() == 0
+    assert [each.message for each in world.turns.asked] == ["one", "next"]
 
 
 @pytest.mark.parametrize("key", ["\x03", "\x04"])
