@@ -11,8 +11,11 @@ import json
 import logging
 import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -80,6 +83,8 @@ class AuditLog:
         self._head = Head(0, GENESIS)
         self._key: Key
         self._descriptor = -1
+        # Its own: nothing may happen that isn't entered, so it waits for nobody else's work.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="audit")
         self.trouble: str | None = None
         """Why the last entry could not be written; None if it was."""
         self._first: tuple[int, Instant] | None = None
@@ -105,6 +110,7 @@ class AuditLog:
     async def __aexit__(self, *_: object) -> None:
         async with self._turn:
             os.close(self._descriptor)
+        self._thread.shutdown(wait=False)
 
     async def append(
         self, kind: str, session_id: str | None, turn_id: str | None, body: Mapping[str, Any]
@@ -117,7 +123,8 @@ class AuditLog:
         async with self._turn:
             # Seen to its end: a cancellation must not leave the chain between two states.
             said = {"kind": kind, "session_id": session_id, "turn_id": turn_id, "body": dict(body)}
-            writing = asyncio.ensure_future(asyncio.to_thread(self._enter, said))
+            inside = partial(copy_context().run, self._enter, said)
+            writing = asyncio.get_running_loop().run_in_executor(self._thread, inside)
             try:
                 await asyncio.shield(writing)
             except asyncio.CancelledError:

@@ -1,5 +1,6 @@
 import asyncio
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from supervisor.observability.audit_files import (
     segments,
 )
 from supervisor.observability.verification import examine
+from tests.worlds.waiting import A_WHILE
 
 
 async def write(path: Path, count: int = 5) -> None:
@@ -46,6 +48,19 @@ async def test_entries_that_come_at_once_form_one_chain(tmp_path: Path) -> None:
         await asyncio.gather(*(audit.append("k", None, None, {"i": i}) for i in range(50)))
     assert len(entries(path)) == 50
     assert verify(path) is None
+
+
+async def test_an_entry_waits_for_no_work_that_keeps_all_threads(tmp_path: Path) -> None:
+    go_on = threading.Event()
+    async with AuditLog(tmp_path / "a.jsonl") as audit:
+        busy = [asyncio.create_task(asyncio.to_thread(go_on.wait)) for _ in range(64)]
+        await asyncio.sleep(0)  # they are begun, as many as there are threads
+        entry = asyncio.create_task(audit.append("k", None, None, {}))
+        entered, _ = await asyncio.wait({entry}, timeout=A_WHILE / 4)
+        go_on.set()
+        await asyncio.gather(entry, *busy)
+    assert entered
+    assert len(entries(tmp_path / "a.jsonl")) == 1
 
 
 async def test_cancelled_appends_leave_a_whole_chain(tmp_path: Path) -> None:
