@@ -8,6 +8,7 @@ from urllib.parse import quote
 import typer
 
 from supervisor.cli.answered import AsJson, DataDir, answered
+from supervisor.cli.broken import tell_broken
 from supervisor.cli.choices import not_blank
 from supervisor.cli.json_out import write_json
 from supervisor.cli.lazy import Listing
@@ -121,7 +122,7 @@ def _listed(found: Mapping[str, Any], told: Callable[[Screen], None], *, as_json
     else:
         screen = Screen(sys.stdout)
         told(screen)
-        _broken(screen, found["broken"])
+        tell_broken(screen, found["broken"])
     raise typer.Exit(1 if found["broken"] else 0)
 
 
@@ -132,12 +133,3 @@ def _limits(agent: Mapping[str, Any]) -> str:
     if agent["tools"] is not None:
         parts.append("tools: " + (", ".join(agent["tools"]) or "none"))
     return f"  ({'; '.join(parts)})" if parts else ""
-
-
-def _broken(screen: Screen, faults: list[dict[str, Any]]) -> None:
-    for each in faults:
-        steps = (each["file"], each["line"], each["column"])
-        where = ":".join(str(step) for step in steps if step is not None)
-        screen.line(f"broken: {where}: {each['reason']}", "red")
-        if each["remedy"]:
-            screen.line(f"    {each['remedy']}", "dim")

@@ -10,6 +10,7 @@ from urllib.parse import quote
 import typer
 
 from supervisor.cli.answered import AsJson, DataDir, answered, connected
+from supervisor.cli.broken import tell_broken
 from supervisor.cli.choices import one_part
 from supervisor.cli.client import Client, Refused, find_token
 from supervisor.cli.in_the_image import why_not_in_the_image
@@ -56,13 +57,7 @@ def list_servers(
         screen = Screen(sys.stdout)
         for each in found["servers"]:
             _show(screen, each)
-        for each in found["broken"]:
-            steps = (each["file"], each["line"], each["column"])
-            where = ":".join(str(step) for step in steps if step is not None)
-            field = f" {each['field']}" if each["field"] else ""
-            screen.line(f"broken: {where}{field}: {each['reason']}", "red")
-            if each["remedy"]:
-                screen.line(f"    {each['remedy']}", "dim")
+        tell_broken(screen, found["broken"])
         if not found["servers"] and not found["broken"]:
             screen.line("no MCP servers; add one: trustfloor mcp add NAME -- COMMAND …", "dim")
     raise typer.Exit(1 if found["broken"] else 0)

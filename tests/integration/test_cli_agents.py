@@ -36,7 +36,7 @@ async def test_a_broken_one_is_told_with_its_place_and_gives_a_status(world: Api
     (world.parts.settings.vault / "agents" / "bad.md").write_text("---\nnmae: x\n---\n")
     status, out, _ = await agents(world, "list")
     assert status == 1
-    assert "broken: agents/bad.md:2:1" in out
+    assert "broken: agents/bad.md:2:1 nmae: expected one of" in out
     assert "did you mean `name`?" in out
 
 
