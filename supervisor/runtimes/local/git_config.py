@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-_HEADER: Final = re.compile(r'\[\s*([A-Za-z0-9.-]+)(?:\s+"(?:[^"\\\n]|\\.)*")?\s*\]')
-_ENTRY: Final = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*=[ \t]*(.*)", re.DOTALL)
+_HEADER: Final = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"(?:[^"\\\n]|\\.)*")?\s*\]')
+_ENTRY: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)[ \t]*=[ \t]*(.*)", re.DOTALL)
 _ESCAPES: Final = {"n": "\n", "t": "\t", "b": "\b"}
 _INCLUDES: Final = frozenset({"include", "includeif"})
 
@@ -24,12 +24,12 @@ class Named(NamedTuple):
 def named_in(text: str) -> Iterator[Named]:
     """The hooks' folders, the working trees aside, and the further files, in their order."""
     section = ""
+    text = text.removeprefix("\ufeff")
     for line in text.replace("\r\n", "\n").replace("\\\n", "").split("\n"):
-        rest = line.strip()
-        while (header := _HEADER.match(rest)) is not None:
-            section = header[1].lower()
-            rest = rest[header.end() :].strip()
-        entry = _ENTRY.match(rest)
+        at = 0
+        while (header := _HEADER.match(line, at)) is not None:  # there may be several on a line
+            section, at = header[1].lower(), header.end()
+        entry = _ENTRY.match(line, at)
         if entry is None:
             continue
         name, path = entry[1].lower(), _value(entry[2])

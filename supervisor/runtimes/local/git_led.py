@@ -4,6 +4,7 @@ By what stands in the files now. They can't be written from a cage, and whoever 
 meanwhile ends the turn, so it stays so.
 """
 
+import errno
 import os
 from collections import deque
 from collections.abc import Collection, Iterator
@@ -16,21 +17,28 @@ from supervisor.storage.beneath import read_inside
 
 MOST_FILES: Final = 1_000
 """Configurations that are read for one cage, included ones too."""
+MOST_NAMED: Final = 10_000
+"""Paths in all of them."""
 _LARGEST: Final = 1 << 20
 
 
 def led_to(vault: Path, configs: Collection[str], home: Path | None) -> Iterator[str]:
     """The places in the vault, as they are named, that these configurations (paths in it) name.
 
-    A place need not be there. Links aren't followed: a place may be one, or lie behind one.
+    A place need not be there. Links aren't followed: a place may be one, or lie behind one. Raises
+    OSError E2BIG where there is more than can be looked at.
     """
     seen = set(configs)
     waiting = deque((config, _root_of(config)) for config in sorted(seen))
-    for _ in range(MOST_FILES):
-        if not waiting:
-            return
+    count = 0
+    while waiting:
         config, root = waiting.popleft()
+        if len(seen) > MOST_FILES:
+            raise _too_much(config)
         for named in named_in(_read(vault, config)):
+            count += 1
+            if count > MOST_NAMED:
+                raise _too_much(config)
             start = PurePosixPath(config).parent if named.includes else root
             place = _place(vault, start, named, home)
             if place is None:
@@ -40,6 +48,10 @@ def led_to(vault: Path, configs: Collection[str], home: Path | None) -> Iterator
             if named.includes and real is not None and real not in seen:
                 seen.add(real)
                 waiting.append((real, root))
+
+
+def _too_much(config: str) -> OSError:
+    return OSError(errno.E2BIG, "git's configuration names more than can be followed", config)
 
 
 def _root_of(config: str) -> PurePosixPath:

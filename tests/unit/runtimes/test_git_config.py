@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from supervisor.runtimes.local.git_config import Named, named_in
-from supervisor.runtimes.local.git_led import led_to
+from supervisor.runtimes.local.git_led import MOST_FILES, MOST_NAMED, led_to
 
 SPELLINGS = [
     "[core]\n\thooksPath = .husky\n",
     "[CORE]\nHOOKSPATH=.husky",
+    "\ufeff[core]\n\thooksPath = .husky\n",
     "[core] hooksPath = .husky ; theirs\n",
     '[core]\n  hooksPath = ".husky" # theirs\n',
     '[core]\n  hooksPath = .hu"sk"y\n',
@@ -20,6 +21,7 @@ SPELLINGS = [
     '[core]\n  hooksPath = "a \\"b\\" \\\\c"\n',
     '[user]\n name = x\n[core]\r\n\thooksPath = .husky\r\n[alias]\n hooksPath = "no"\n',
     "[core]\n ; hooksPath = no\n # hooksPath = no\n hooksPath = .husky\n",
+    '[a][b "c"] [core] hooksPath = .husky\n',
     '[core "x"]\n y = z\n[core]\n bare = false\n hooksPath = .husky\n',
 ]
 
@@ -65,3 +67,24 @@ def test_places_are_told_from_where_git_begins_and_only_those_in_the_vault(tmp_p
         "work/own/hooks", "work/shared", "work/more", "whole", "bare/own", "at-home",
         "work/.husky",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[core]\n" + "hooksPath = x\n" * (MOST_NAMED + 1),
+        "[include]\n" + "".join(f"path = {n}\n" for n in range(MOST_FILES)),
+    ],
+)
+def test_what_names_more_than_can_be_followed_is_no_vault_to_work_in(
+    tmp_path: Path, text: str
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text(text)
+    with pytest.raises(OSError, match="more than can be followed"):
+        list(led_to(tmp_path, [".git/config"], None))
+
+
+def test_sections_without_end_on_a_line_are_soon_read() -> None:
+    text = "[a]" * 300_000 + "[core] hooksPath = x"
+    assert list(named_in(text)) == [Named("x", includes=False)]
