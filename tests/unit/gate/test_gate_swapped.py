@@ -76,3 +76,12 @@ async def test_a_file_that_is_made_or_gone_meanwhile_is_where_it_was(world: Worl
         world, tool, given, lambda vault: (vault / "plans" / "new.md").write_text("")
     )
     assert isinstance(made, Allow)
+
+
+@pytest.mark.parametrize(("meanwhile", "runs"), [(work_on, True), (lead_to_another, False)])
+async def test_one_name_in_several_folders_is_looked_for_in_each(
+    world: World, meanwhile: Any, runs: bool
+) -> None:
+    given = {"command": "cd plans && cat a.md > x; cd ../notes && cat a.md > x"}
+    verdict = await asked_and_granted(world, "Bash", given, meanwhile)
+    assert isinstance(verdict, Allow) is runs, verdict
