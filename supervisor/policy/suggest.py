@@ -135,7 +135,9 @@ def _candidates(need: Need, asking: Asking) -> list[_Candidate]:
     return [each for each in made if need.met_by(coverage_of(each.kind, each.pattern, asking))]
 
 
-def _for_path(need: Need, _asking: Asking) -> Iterator[_Candidate]:
+def _for_path(need: Need, asking: Asking) -> Iterator[_Candidate]:
+    if need.kind is GrantKind.WRITE and asking.call.level is TrustLevel.SANDBOXED:
+        return  # it would be allowed, and fail: the vault is read-only there
     verb = "reads" if need.kind is GrantKind.READ else "writes, changes or deletes"
     path = need.path
     whole_folder = need.below or need.folder

@@ -281,6 +281,15 @@ async def test_a_tool_is_offered_by_name_and_by_server(world: World) -> None:
     assert patterns(await world.offered("Strange", x="y")) == ["Strange"]
 
 
+async def test_a_write_that_a_sandbox_cant_do_is_offered_no_grant(world: World) -> None:
+    written = {"file_path": "Blogs/x.md", "content": "x"}
+    asking = await world.asking("Write", TrustLevel.SANDBOXED, **written)
+    assert isinstance(asking.verdict(), Ask)
+    assert suggested_for(asking) == ()
+    assert needs_of(asking).parts, "it is no call that can't be granted at all"
+    assert await world.offered("Write", **written), "the control"
+
+
 async def test_a_call_that_does_not_ask_is_offered_nothing(world: World) -> None:
     allowed = await asking_about(
         "Read", world.vault, world.policy, TrustLevel.FULL, file_path="notes/a.md"
