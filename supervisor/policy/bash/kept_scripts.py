@@ -139,7 +139,10 @@ class KeptScripts:
         if text is None:
             return None
         if HOLE not in text and (text.strip() or flat(path) not in self._perhaps):
-            return known(text)
+            others = (
+                each for each in self._perhaps.get(flat(path), ()) if each.strip() != text.strip()
+            )
+            return known(text, *others)
         text = text or HOLE
         return known(text, *self._likely.get(flat(path), ()), *self._perhaps.get(flat(path), ()))
 

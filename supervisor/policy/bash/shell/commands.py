@@ -11,6 +11,7 @@ from supervisor.policy.bash.shell.called import Called, Environment, Row
 from supervisor.policy.bash.shell.expand import scalar
 from supervisor.policy.bash.shell.fields import fields, values
 from supervisor.policy.bash.shell.hints import NETWORK, comes_from_network
+from supervisor.policy.bash.shell.leaving import LEAVES
 from supervisor.policy.bash.shell.names import programs
 from supervisor.policy.bash.shell.parameters import listed
 from supervisor.policy.bash.shell.printing import write_output
@@ -38,8 +39,6 @@ from supervisor.policy.bash.value import HOLE, Text, Value
 
 _MOST_ROWS: Final = 8
 _MOST_TOLD: Final = 32
-_FILLS: Final = frozenset({"tee", "sponge", "dd"})
-_COPIES: Final = frozenset({"cp", "mv", "ln", "install", "rsync"})
 _FIRST_WORDS: Final = 4
 _TAKES_FILES: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", ".", "source"})
 _ANYTHING: Final = Value((Text(HOLE, many=True),))
@@ -250,10 +249,8 @@ class Commands(Called):
         handler = HANDLERS.get(name)
         if handler is not None:
             handler(self, argv, dict(given))
-        if name in _FILLS and self.stdin is not None:
-            self._copied(argv, self.stdin)
-        elif name in _COPIES and self.scope.written:
-            self._moved(argv)
+        if name in LEAVES:
+            LEAVES[name](self, argv)
         elif self.scope.written and (name in _TAKES_FILES or "/" in (name or "")):
             self._ordered(argv)
         if self.sink is not None:
@@ -267,22 +264,6 @@ class Commands(Called):
         for each in argv[:_FIRST_WORDS]:
             if each.only is not None and comes_from_network(each.only, self.scope):
                 self.report(Invocation((Value((NETWORK,)),), self.scope.cwd, self.part(self.node)))
-
-    def _copied(self, argv: Row, stdin: Stdin) -> None:
-        """`tee`, `sponge`, `dd of=`: their files hold what they get."""
-        for each in argv[1:]:
-            path = each.only.removeprefix("of=") if each.only else None
-            if path and path[0] != "-" and not path.startswith("/dev/"):
-                self.scope.fill(path).write(stdin.text)
-
-    def _moved(self, argv: Row) -> None:
-        """`cp A B`, `mv A B`, `ln -s A B`: the other name holds what the first one does."""
-        words = [each.only or "" for each in argv[1:] if (each.only or "-")[:1] != "-"]
-        for each in words[:-1]:
-            kept = self.scope.held_by(each)
-            if kept is not None:
-                for place in (words[-1], f"{words[-1].rstrip('/')}/{each.rpartition('/')[2]}"):
-                    self.scope.written.setdefault(place.removeprefix("./"), kept)
 
     def _without_prefixes(self, argv: Row, given: Given) -> tuple[Row, Given, bool]:
         """The words behind `command`, `builtin` and `exec`; whether there were none of these.

@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from supervisor.policy.bash.invocation import Stdin
-from supervisor.policy.bash.shell.algebra import DATA, join, literal
+from supervisor.policy.bash.shell.algebra import DATA, hinted, join, literal
 from supervisor.policy.bash.shell.arithmetic import evaluated
 from supervisor.policy.bash.shell.folders import change_folder, pop_folder, push_folder
+from supervisor.policy.bash.shell.hints import wholes
 from supervisor.policy.bash.shell.options import options_of
 from supervisor.policy.bash.shell.shell_variables import (
     declare,
@@ -75,6 +76,9 @@ def _source(shell: "Work", argv: tuple[Value, ...], given: Given) -> None:
         stdin = shell.stdin or Stdin(DATA)
     if stdin is None and (opened := DESCRIPTOR.fullmatch(argv[place].only or "")):
         stdin = shell.scope.files.get(opened[1])
+    if stdin is None and (held := shell.scope.held_by(argv[place].only or "")) is not None:
+        told = held.result
+        stdin = Stdin(told if told.known else hinted(DATA, wholes(told)))
     if stdin is None:
         shell.altered = True
     else:
