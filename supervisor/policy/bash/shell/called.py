@@ -56,7 +56,8 @@ class Called(Work):
         if redirects or environment:
             self.aside_files(node, redirects, environment)
         definition = self.scope.functions[name]
-        if any(each is definition for each in self.calls):
+        # With ever fewer words a function that calls itself comes to an end (`shift; f "$@"`).
+        if any(each is definition and words <= len(argv) for each, words in self.calls):
             if self.forked and (not self.conditional or len(argv) == 1):
                 self.bomb(node)
             return
@@ -70,7 +71,7 @@ class Called(Work):
         if not node.fixed and shown_secret(node.words, self.scope) is not None:
             self.scope.secrets |= POSITIONAL
         self.forked = self.conditional = False
-        self.calls.append(definition)
+        self.calls.append((definition, len(argv)))
         self.locals.append({})
         self.command(definition.body)
         self.calls.pop()

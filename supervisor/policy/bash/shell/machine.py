@@ -64,7 +64,8 @@ class Work(ABC, Machine):
         """How many commands were put into the background so far."""
         self.apart = False
         """Whether the innermost loop runs in the background: what rests beside it calms nothing."""
-        self.calls: list[Function] = []
+        self.calls: list[tuple[Function, int]] = []
+        """The functions that run, and with how many words each was called."""
         self.locals: list[dict[str, Value | None]] = []
         self.node: Command = Simple(0, 0)
         self.produced: Stdin | None = None
