@@ -13,9 +13,8 @@ from supervisor.ids import is_session_id
 LEAST: Final = 4
 """Characters that the beginning of an id has to have."""
 _SHOWN: Final = 5
-_LIST: Final = "list them: trustfloor sessions"
-_WAITING: Final = "list them: trustfloor approvals list"
 _LISTS: Final = {
+    "sessions": "trustfloor sessions",
     "requests": "trustfloor approvals list",
     "grants": "trustfloor grants",
     "tokens": "trustfloor tokens",
@@ -37,11 +36,11 @@ async def whole_id(client: Client, said: str) -> str:
     if is_session_id(beginning):
         return beginning
     if _BEGINNING.fullmatch(beginning) is None:
-        raise SessionNotFound("no session has this id", where=said, remedy=_LIST)
-    _require_long_enough(beginning, said, _LIST)
+        raise SessionNotFound("no session has this id", where=said, remedy=_listing("sessions"))
+    _require_long_enough(beginning, said, _listing("sessions"))
     found = (await client.get(f"/api/chat/sessions?id={beginning}"))["sessions"]
     if not found:
-        raise SessionNotFound("no session's id begins so", where=said, remedy=_LIST)
+        raise SessionNotFound("no session's id begins so", where=said, remedy=_listing("sessions"))
     if len(found) > 1:
         raise _several(
             "sessions",
@@ -69,7 +68,7 @@ async def whole_request_id(client: Client, said: str) -> str:
     given = said.strip()
     if len(given) >= _WHOLE:
         return given
-    _require_long_enough(given.removeprefix(_REQUEST), said, _WAITING)
+    _require_long_enough(given.removeprefix(_REQUEST), said, _listing("requests"))
     waiting = (await client.get("/api/permissions"))["permissions"]
     return _one_of("requests", _REQUEST, {each["id"]: each["toolName"] for each in waiting}, said)
 
@@ -107,12 +106,14 @@ def _one_of(things: str, prefix: str, there: Mapping[str, str], said: str) -> st
     found = [each for each in there if each.startswith(prefix + beginning)]
     if not found:
         return given
-    if len(beginning) < LEAST:
-        what = f"an id is told apart by {LEAST} characters at least"
-        raise InvalidRequest(what, where=said, remedy=f"list them: {_LISTS[things]}")
+    _require_long_enough(beginning, said, _listing(things))
     if len(found) > 1:
         raise _several(things, said, [one_line(f"{each}  {there[each]}") for each in found])
     return found[0]
+
+
+def _listing(things: str) -> str:
+    return f"list them: {_LISTS[things]}"
 
 
 def _require_long_enough(beginning: str, said: str, remedy: str) -> None:

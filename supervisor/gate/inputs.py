@@ -1,15 +1,14 @@
 """A call's input on its way through the gate: copied, bounded, and no burden to others."""
 
-import asyncio
 import json
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
-from functools import cache, partial
+from functools import cache
 from typing import Any, Final, TypeVar
 
 from supervisor.events.size import is_light
 from supervisor.policy.call import Deny
+from supervisor.threads import begin_in
 
 LARGEST_INPUT: Final = 16 * 1024 * 1024
 """Bytes of a call's input as JSON."""
@@ -33,8 +32,7 @@ async def run(input: Any, work: Callable[..., T], *arguments: Any) -> T:
     """
     if is_light(input, INLINE_CHARS, INLINE_CHARS):
         return work(*arguments)
-    inside = partial(copy_context().run, work, *arguments)
-    return await asyncio.get_running_loop().run_in_executor(_threads(), inside)
+    return await begin_in(_threads(), work, *arguments)
 
 
 @cache

@@ -12,10 +12,8 @@ import logging
 import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -36,6 +34,7 @@ from supervisor.observability.chain import GENESIS, BadLine, Head, Key, Link, pa
 from supervisor.observability.logs import fields as known
 from supervisor.observability.verification import Report, examine, verify
 from supervisor.storage.timestamp import SystemClock, from_text, to_text
+from supervisor.threads import begin_in
 
 __all__ = ["AuditLog", "BadLine", "Rotation", "verify"]
 
@@ -123,8 +122,7 @@ class AuditLog:
         async with self._turn:
             # Seen to its end: a cancellation must not leave the chain between two states.
             said = {"kind": kind, "session_id": session_id, "turn_id": turn_id, "body": dict(body)}
-            inside = partial(copy_context().run, self._enter, said)
-            writing = asyncio.get_running_loop().run_in_executor(self._thread, inside)
+            writing = begin_in(self._thread, self._enter, said)
             try:
                 await asyncio.shield(writing)
             except asyncio.CancelledError:

@@ -63,7 +63,7 @@ def _run(monkeypatch: pytest.MonkeyPatch, words: list[str]) -> int:
         ["policy", "explain", "Bash", "ls", "--vault", _NOWHERE],
         ["policy", "explain", "Bash", "ls", "--policies", _NOWHERE],
         ["policy", "replay", "--candidate", _NOWHERE],
-        ["engine-filter", "--listen", f"{_NOWHERE}/s"],
+        pytest.param(["engine-filter", "--listen", f"{_NOWHERE}/s"], marks=pytest.mark.engine),
     ],
     ids=lambda words: " ".join(words).replace(_NOWHERE, "…").replace(_SCRIPT, "…"),
 )
