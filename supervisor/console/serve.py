@@ -28,6 +28,7 @@ class Console:
 
 def _answer(file: File, scope: Scope) -> Response:
     headers = {name.decode(): value.decode() for name, value in HEADERS}
+    headers |= {"content-security-policy": file.policy}
     headers |= {"etag": file.tag, "cache-control": file.cache_control}
     if _is_known(file.tag, scope):
         return Response(status_code=304, headers=headers)

@@ -3,6 +3,7 @@
 A request names an entry of the list or nothing: no name that comes in ever becomes a path.
 """
 
+import base64
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -30,7 +31,6 @@ POLICY: Final = (
 """What the page may load and do: its own files, its own server, nothing that is made of text."""
 
 HEADERS: Final = (
-    (b"content-security-policy", POLICY.encode()),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
@@ -38,9 +38,11 @@ HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
 )
-"""The security headers of each of the console's files, in place of the API's."""
+"""The security headers of each file of the console besides its policy, in place of the API's."""
 
 _PAGE: Final = "index.html"
+_WITHIN: Final = "start.js"
+"""The one script that stands in the page itself."""
 _ASKED_ANEW: Final = "no-cache"
 _FOR_GOOD: Final = "public, max-age=31536000, immutable"
 
@@ -53,6 +55,7 @@ class File:
     media_type: str
     tag: str
     cache_control: str
+    policy: str = POLICY
 
 
 class Site:
@@ -68,8 +71,7 @@ class Site:
         for name, content in read.items():
             digest.update(f"{name}\0{len(content)}\0".encode() + content)
         self.root = f"/console/{digest.hexdigest()[:16]}/"
-        page = read.pop(_PAGE).replace(b'"/console/', f'"{self.root}'.encode())
-        self._files = {"/": _file(_PAGE, page, _ASKED_ANEW)}
+        self._files = {"/": _page(read.pop(_PAGE), read.pop(_WITHIN), self.root)}
         for name, content in read.items():
             self._files[self.root + name] = _file(name, content, _FOR_GOOD)
 
@@ -90,6 +92,16 @@ def _names(folder: Path) -> Iterator[str]:
             yield path.relative_to(folder).as_posix()
 
 
-def _file(name: str, content: bytes, cache_control: str) -> File:
+def _page(page: bytes, script: bytes, root: str) -> File:
+    """The page with its script in it, which is the only one in a page that a browser may run."""
+    whole = page.replace(b'"/console/', f'"{root}'.encode())
+    named = f'<script src="{root}{_WITHIN}"></script>'.encode()
+    whole = whole.replace(named, b"<script>" + script + b"</script>")
+    digest = base64.b64encode(hashlib.sha256(script).digest()).decode()
+    policy = POLICY.replace("script-src 'self'", f"script-src 'self' 'sha256-{digest}'")
+    return _file(_PAGE, whole, _ASKED_ANEW, policy)
+
+
+def _file(name: str, content: bytes, cache_control: str, policy: str = POLICY) -> File:
     tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-    return File(content, TYPES[Path(name).suffix], tag, cache_control)
+    return File(content, TYPES[Path(name).suffix], tag, cache_control, policy)

@@ -21,6 +21,7 @@ class SaidQueue:
     def __init__(self) -> None:
         self._items: deque[tuple[Said, int]] = deque()
         self._bytes = 0
+        self._is_awaited = False
         self._changed = asyncio.Condition()
 
     async def put(self, said: Said, size: int = 0) -> None:
@@ -34,10 +35,20 @@ class SaidQueue:
     async def get(self) -> Said:
         """Take the oldest item, after waiting for one."""
         async with self._changed:
-            await self._changed.wait_for(lambda: bool(self._items))
+            self._is_awaited = True
+            self._changed.notify_all()
+            try:
+                await self._changed.wait_for(lambda: bool(self._items))
+            finally:
+                self._is_awaited = False
             said = self._taken()
             self._changed.notify_all()
             return said
+
+    async def dealt_with(self) -> None:
+        """Wait until the turn has taken all there is, and has come back for more."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._is_awaited and not self._items)
 
     def drain(self) -> list[Said]:
         """Take all there is, without waiting."""

@@ -210,6 +210,10 @@ class ChannelTransport(Transport):
     async def _take(self, admitted: Admitted) -> dict[str, Any] | None:
         match admitted:
             case Control(frame):
+                if frame["type"] == "control_request":
+                    # It may ask about a call that was just said: who hears of the request has heard
+                    # of the call.
+                    await self.said.dealt_with()
                 return frame
             case Content(frame, size):
                 for said in self._translator.translate(frame):

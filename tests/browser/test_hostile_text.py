@@ -89,7 +89,7 @@ async def test_what_the_model_and_its_tools_say_stays_text_code_point_for_code_p
 async def test_no_piece_and_no_line_break_splits_or_forges_a_message(tab: Tab) -> None:
     data = json.dumps({"delta": ALL}, ensure_ascii=False)
     wire = f": hello\r\nid: 7\revent: text\ndata: {data}\n\nevent: done\r\ndata: {{}}\r\n\r\n"
-    root = await tab.page.evaluate("() => document.scripts[0].src.replace(/[^/]*$/, '')")
+    root = await tab.files()
     heard = await tab.page.evaluate(
         """async ([root, wire]) => {
           const { Parser } = await import(`${root}sse.js`);
@@ -182,7 +182,7 @@ UNSEEN = {
 async def test_pictures_and_joined_letters_are_shown_and_what_only_looks_so_is_named(
     tab: Tab,
 ) -> None:
-    root = await tab.page.evaluate("() => document.scripts[0].src.replace(/[^/]*$/, '')")
+    root = await tab.files()
     told = await tab.page.evaluate(
         """async ([root, texts]) => {
           const { hides, visible } = await import(`${root}visible.js`);
@@ -194,7 +194,7 @@ async def test_pictures_and_joined_letters_are_shown_and_what_only_looks_so_is_n
 
 
 async def test_a_text_of_a_megabyte_is_looked_through_in_a_moment(tab: Tab) -> None:
-    root = await tab.page.evaluate("() => document.scripts[0].src.replace(/[^/]*$/, '')")
+    root = await tab.files()
     for text in ("word ⚠\ufe0f ", "\u0645\u06cc\u200c\u062e ", "\u200c\u0301", "क्", "1"):
         seconds = await tab.page.evaluate(
             """async ([root, text]) => {

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 
 import pytest
 import pytest_asyncio
@@ -57,6 +57,57 @@ async def test_what_takes_a_while_to_load_says_so(visitor: Visitor) -> None:
         go_on.set()
         await expect(tab.page.locator("[data-said]")).to_be_visible()
         await expect(tab.page.get_by_text("Loading what was said")).to_be_hidden()
+
+
+@pytest.mark.parametrize("name", ["main.js", "views/all.js", "dom.js", "base.css"])
+async def test_a_page_that_lacks_one_of_its_files_is_loaded_anew(
+    visitor: Visitor, name: str
+) -> None:
+    async with visitor.tab() as tab:
+        await tab.arrived("Sessions")
+        failed = await _breaks_off(tab, f"**/console/*/{name}", times=2)
+        await tab.page.reload()
+        await tab.page.wait_for_function("() => sessionStorage['trustfloor.tries'] === '2'")
+        await tab.arrived("Sessions")
+        await tab.page.wait_for_function("() => !('trustfloor.tries' in sessionStorage)")
+        assert len(failed) == 2
+        sheets = "document.querySelectorAll('link[rel=stylesheet]').length"
+        assert await tab.page.evaluate(f"document.styleSheets.length === {sheets}")
+
+
+async def test_a_file_that_never_comes_is_not_asked_for_for_ever(visitor: Visitor) -> None:
+    async with visitor.tab() as tab:
+        await tab.arrived("Sessions")
+        failed = await _breaks_off(tab, "**/console/*/main.js", times=100)
+        await tab.page.reload()
+        told = tab.page.get_by_text("load the page again")
+        await expect(told).to_be_visible()
+        asked = len(failed)
+        assert asked == 6
+        await tab.page.wait_for_timeout(1_500)
+        assert len(failed) == asked
+
+
+async def test_while_the_supervisor_is_away_the_page_waits_and_is_not_lost(
+    visitor: Visitor,
+) -> None:
+    async with visitor.tab() as tab:
+        await tab.arrived("Sessions")
+        await _breaks_off(tab, "**/console/*/main.js", times=1)
+        tried = await _breaks_off(tab, f"{visitor.house.url}/", times=2, methods={"HEAD"})
+        await tab.page.reload()
+        await expect(tab.page.get_by_text("Loading it again")).to_be_visible()
+        await tab.arrived("Sessions")
+        assert len(tried) == 2
+
+
+async def test_what_is_read_is_read_again_if_the_connection_breaks(visitor: Visitor) -> None:
+    async with visitor.tab() as tab:
+        await tab.arrived("Sessions")
+        failed = await _breaks_off(tab, "**/api/workspaces*", times=2)
+        await tab.go("#/workspaces", "Workspaces")
+        await expect(tab.page.get_by_text("default").first).to_be_visible()
+        assert len(failed) == 2
 
 
 async def test_an_address_that_is_cut_in_a_character_leads_nowhere_and_says_so(
@@ -194,3 +245,21 @@ async def _deny(tab: Tab) -> None:
     while await button.is_visible():
         await button.click()
         await tab.page.wait_for_timeout(200)
+
+
+async def _breaks_off(
+    tab: Tab, address: str, *, times: int, methods: Collection[str] = ("GET",)
+) -> list[str]:
+    """Let so many requests for an address break off; the list fills with them as they are made."""
+    failed: list[str] = []
+
+    async def first_ones(route: Route) -> None:
+        if route.request.method not in methods or len(failed) == times:
+            await route.continue_()
+            return
+        failed.append(route.request.url)
+        await route.abort("connectionreset")
+
+    tab.expected += ("net::ERR_CONNECTION_RESET",)
+    await tab.page.route(address, first_ones)
+    return failed

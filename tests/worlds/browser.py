@@ -21,6 +21,7 @@ from playwright.async_api import (
     async_playwright,
     expect,
 )
+from playwright.async_api import Error as PlaywrightError
 
 from tests.worlds.process_house import ProcessHouse, a_process_house
 from tests.worlds.waiting import A_WHILE
@@ -37,6 +38,8 @@ document.addEventListener("securitypolicyviolation", (event) =>
 window.addEventListener("unhandledrejection", (event) =>
   console.error(`unhandled: ${event.reason?.stack ?? event.reason}`));
 """
+_OF_THE_MACHINE = "net::ERR_NETWORK_CHANGED"
+"""A browser breaks off what is on its way whenever a network comes or goes; other tests' do."""
 _RULES = {
     "runOnly": {
         "type": "tag",
@@ -62,8 +65,19 @@ class Tab:
         self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
 
     def _console(self, kind: str, text: str) -> None:
-        if kind in {"error", "warning"}:
+        if kind in {"error", "warning"} and _OF_THE_MACHINE not in text:
             self.complaints.append(text)
+
+    async def visit(self, url: str) -> None:
+        """Load the page at an address; again, if the machine's networks change meanwhile."""
+        while True:
+            try:
+                await self.page.goto(url)
+            except PlaywrightError as error:
+                if _OF_THE_MACHINE not in str(error):
+                    raise
+            else:
+                return
 
     async def go(self, route: str, heading: str) -> None:
         """Go to a view, and wait until it is there."""
@@ -74,6 +88,12 @@ class Tab:
         """Wait until a view with this heading is shown and done loading."""
         await expect(self.page.get_by_role("heading", name=heading, level=1)).to_be_visible()
         await expect(self.page.locator("main")).not_to_have_attribute("aria-busy", "true")
+
+    async def files(self) -> str:
+        """Where the page's files are: an address that their names are put behind."""
+        main = await self.page.locator("script[src]").first.get_attribute("src")
+        assert main is not None
+        return main.removesuffix("main.js")
 
     async def accessible(self, what: str, *rules: str) -> list[str]:
         """What axe finds wrong with what is shown (by these rules alone, if any are named)."""
@@ -123,7 +143,7 @@ class Visitor:
         try:
             await made.add_init_script(_LISTEN)
             tab = Tab(await made.new_page(), self.house)
-            await tab.page.goto(f"{url}/")
+            await tab.visit(f"{url}/")
             yield tab
             tab.nothing_to_complain()
         finally:

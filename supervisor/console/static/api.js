@@ -97,7 +97,26 @@ async function read(method, path, options) {
   return answer.status === 204 ? null : answer.json();
 }
 
-export const get = (path, options) => read("GET", path, options);
+const PAUSES_MS = [300, 1000];
+
+/** Reads; once more, and again, if the connection breaks: a browser breaks off all when networks change. */
+export async function get(path, options) {
+  for (const pause of PAUSES_MS) {
+    try {
+      return await read("GET", path, options);
+    } catch (error) {
+      if (options?.signal?.aborted || !isBroken(error)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+  }
+  return read("GET", path, options);
+}
+
+/** Whether no answer came, or not the whole of it. */
+function isBroken(error) {
+  return error.status === 0 || error instanceof TypeError;
+}
+
 export const post = (path, body, options) => read("POST", path, { ...options, body });
 export const put = (path, body, options) => read("PUT", path, { ...options, body });
 export const patch = (path, body, options) => read("PATCH", path, { ...options, body });

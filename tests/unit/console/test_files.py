@@ -1,5 +1,7 @@
 """What the console's files may be: no way for a text to become markup or code, nothing remote."""
 
+import base64
+import hashlib
 import re
 import tomllib
 from pathlib import Path
@@ -58,6 +60,20 @@ def test_the_page_has_no_script_style_or_handler_of_its_own() -> None:
         assert address.startswith(("/console/", "#")), address
         if address.startswith("/console/"):
             assert (FOLDER / address.removeprefix("/console/")).is_file()
+
+
+def test_the_script_that_stands_in_the_page_as_it_is_served_is_the_one_that_its_policy_names() -> (
+    None
+):
+    page = Site().find("/")
+    assert page is not None
+    (within,) = re.findall(rb"<script>(.*?)</script>", page.content, re.DOTALL)
+    assert within == (FOLDER / "start.js").read_bytes()
+    digest = base64.b64encode(hashlib.sha256(within).digest()).decode()
+    named = f"script-src 'self' 'sha256-{digest}'; "
+    assert page.policy == POLICY.replace("script-src 'self'; ", named)
+    assert b"<!--" not in within
+    assert re.findall(rb"<script(?![^>]*\bsrc=)", page.content) == [b"<script"]
 
 
 def test_every_import_names_a_file_that_is_served() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from supervisor.errors import AgentProcessFailed, HoneytokenTripped
-from supervisor.events.schema import TextEvent
+from supervisor.errors import AgentProcessFailed, HoneytokenTripped, TurnFailed
+from supervisor.events.schema import TextEvent, ToolUseEvent
 from supervisor.ids import SessionId
 from supervisor.runtimes.honeytokens import Honeytokens, Trip
 from supervisor.runtimes.transcript import TranscriptFile
@@ -161,10 +161,18 @@ async def said_with(
         honeytokens,
     )
     frames: list[object] = []
-    with contextlib.suppress(AgentProcessFailed):
-        async for frame in transport.read_messages():
-            frames.append(frame)  # noqa: PERF401  (those before the error count)
-    return [*transport.said.drain()], frames
+    told: list[object] = []
+
+    async def read() -> None:
+        while not told or not (told[-1] is None or isinstance(told[-1], TurnFailed)):
+            told.append(await transport.said.get())
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(read())
+        with contextlib.suppress(AgentProcessFailed):
+            async for frame in transport.read_messages():
+                frames.append(frame)  # noqa: PERF401  (those before the error count)
+    return told, frames
 
 
 @pytest.mark.parametrize("form", [delta, mirror, hook_call])
@@ -203,3 +211,39 @@ async def test_a_honeytoken_that_is_streamed_in_pieces_is_stopped_before_the_las
 
     told, _ = await said_with(None, tmp_path, *pieces)  # control
     assert honeytokens.trip("".join(e.delta for e in told if isinstance(e, TextEvent))) == ".env"
+
+
+def tool_use(number: int) -> bytes:
+    block = {"type": "tool_use", "id": f"toolu_{number}", "name": "Bash", "input": {}}
+    message = {"role": "assistant", "content": [block]}
+    return json.dumps({"type": "assistant", "message": message}).encode() + b"\n"
+
+
+@pytest.mark.parametrize("steps", [0, 1, 7, 100])
+async def test_what_a_process_asks_about_a_call_is_passed_on_when_its_turn_has_told_of_the_call(
+    steps: int, tmp_path: Path
+) -> None:
+    """However slow the turn is; it may take others' calls on the way."""
+    said = b"".join((delta("so"), tool_use(1), tool_use(2), hook_call("ls"), delta("then")))
+    transport = ChannelTransport(
+        Saying(said), Wire(SessionId("s"), "/p"), TranscriptFile(tmp_path, PurePosixPath("t.jsonl"))
+    )
+    order: list[str] = []
+
+    async def tell() -> None:
+        while (each := await transport.said.get()) is not None:
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            order.append(each.tool.id if isinstance(each, ToolUseEvent) else "text")
+
+    async def hear() -> None:
+        async for frame in transport.read_messages():
+            order.append(str(frame["request"]["subtype"]))
+            await transport.write(
+                json.dumps({"type": "control_response", "response": {"request_id": "1"}})
+            )
+
+    async with asyncio.timeout(A_WHILE), asyncio.TaskGroup() as group:
+        group.create_task(hear())
+        group.create_task(tell())
+    assert order == ["text", "toolu_1", "toolu_2", "hook_callback", "text"]
