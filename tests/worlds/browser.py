@@ -144,6 +144,8 @@ class Visitor:
             await made.add_init_script(_LISTEN)
             tab = Tab(await made.new_page(), self.house)
             await tab.visit(f"{url}/")
+            if context.get("java_script_enabled", True):
+                await expect(tab.page.locator(".starting")).to_have_count(0)
             yield tab
             tab.nothing_to_complain()
         finally:
