@@ -21,8 +21,11 @@ _EXECUTE: Final = Act.EXECUTE
 _DELETE: Final = Act.DELETE
 _OWN_JOB = "%"
 _RECORDS = re.compile(
-    r"(?:^|/)\.git/(?:refs|logs|objects|packed-refs|HEAD|modules)(?:/(?!.*\.lock\Z)|\Z)"
+    r"(?:^|/)(?:\.(?:git|hg|jj|svn|bzr)\Z"
+    r"|(?:\.git/(?:refs|logs|objects|packed-refs|HEAD|modules)|\.hg/store|\.jj/repo)"
+    r"(?:/(?!.*\.lock\Z)|\Z))"
 )
+"""A repository whole, and what it holds of what was recorded."""
 _ENDS_TURN = (
     "at `vault` a new one ends the turn, since git runs what its hooks and settings say: "
     "let the person make it between two messages, or work without one"

@@ -19,6 +19,12 @@ _FINDS: Final = frozenset(
     -ccc-gcc-name --gcc-toolchain -resource-dir --config -ccbin --compiler-bindir""".split()  # noqa: SIM905
 )
 """Options whose value is a program, or a folder of such: a plain name is one of the machine's."""
+_FOLDERS: Final = frozenset({"-B", "--gcc-toolchain", "-resource-dir"})
+"""Those of them whose value is a folder, also where it is a plain name."""
+_OF_LINKERS: Final = frozenset(
+    {"static", "dynamic", "shareable", "symbolic", "symbolic-functions", "group", "local"}
+)
+"""What a linker's `-B` takes in place of one."""
 _PROGRAMS: Final = re.compile(r"-pgm[A-Za-z]+")
 """GHC's own: `-pgmF PROGRAM`."""
 _PASSED_ON: Final = frozenset({"-Xclang", "-Xlinker", "-mllvm", "-Xcompiler", "-Xpreprocessor"})
@@ -55,6 +61,8 @@ def _foreign(name: str, value: str, word: str) -> bool:
         name, _, value = word[2:].partition("=")
     elif word[:2] == "-B" and len(word) > 2:  # noqa: PLR2004 - `-BFOLDER`
         name, value = "-B", word[2:]
+    if name in _FOLDERS and value and value not in _OF_LINKERS:
+        return True
     return name in _FINDS and ("/" in value or value[:1] == ".")
 
 
