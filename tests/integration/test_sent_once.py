@@ -16,6 +16,7 @@ from supervisor.sessions.records import MessageRequest
 from supervisor.trust.levels import TrustLevel
 from tests.worlds.house import House, Turn, a_house, prompt, step
 from tests.worlds.process_house import a_process_house
+from tests.worlds.serving import serving
 from tests.worlds.waiting import until
 
 KEY = "9b2f6f6e-one"
@@ -135,20 +136,21 @@ async def test_the_client_sends_again_what_it_had_no_answer_to_and_it_is_taken_o
             at = urlsplit(house.url)
             far_reader, far_writer = await asyncio.open_connection(at.hostname, at.port)
             kept = cuts.pop() if cuts else None
-            with suppress(ConnectionError):
-                await asyncio.gather(
-                    passed_on(reader, far_writer), answered(far_reader, writer, kept)
-                )
-            for each in (writer, far_writer):
-                each.close()
+            try:
+                with suppress(ConnectionError):
+                    await asyncio.gather(
+                        passed_on(reader, far_writer), answered(far_reader, writer, kept)
+                    )
+            finally:
+                far_writer.close()
 
-        relay = await asyncio.start_server(served, "127.0.0.1", 0)
-        host = f"127.0.0.1:{relay.sockets[0].getsockname()[1]}"
-        await house.start(allowed_hosts=host)
-        body = {"message": prompt(step("once")), "trustLevel": "full"}
-        async with relay, Client(f"http://{host}", house.token) as client:
-            turn = client.turn(body)
-            heard = [each async for each in turn.events()]
+        async with serving(served) as port:
+            host = f"127.0.0.1:{port}"
+            await house.start(allowed_hosts=host)
+            body = {"message": prompt(step("once")), "trustLevel": "full"}
+            async with Client(f"http://{host}", house.token) as client:
+                turn = client.turn(body)
+                heard = [each async for each in turn.events()]
         assert [each.type for each in heard][-1] == "done"
         assert [each.seq for each in heard] == list(range(1, len(heard) + 1))
         assert cuts == []

@@ -19,8 +19,7 @@ class FaultyEngine:
         self.no_space = False
         """Answer each `create` as an engine whose disk is full does."""
         self._server: asyncio.Server | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._writers: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[object]] = set()
 
     async def mend(self) -> None:
         """Listen, and pass everything on."""
@@ -33,22 +32,30 @@ class FaultyEngine:
         server, self._server = self._server, None
         if server is not None:
             server.close()
-        for writer in self._writers:
-            writer.transport.abort()
+        serving = tuple(self._tasks)
+        for task in serving:
+            task.cancel()
+        await asyncio.gather(*serving, return_exceptions=True)
         if not leave_socket:
             self.path.unlink(missing_ok=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        far_reader, far_writer = await asyncio.open_unix_connection(ENGINE_SOCKET)
-        self._writers |= {writer, far_writer}
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        ends = [writer]
         try:
+            far_reader, far_writer = await asyncio.open_unix_connection(ENGINE_SOCKET)
+            ends.append(far_writer)
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._pass_on(reader, far_writer, back=writer))
                 group.create_task(self._pass_on(far_reader, writer))
+        except asyncio.CancelledError:
+            pass  # this world ends; asyncio's streams would log it
         finally:
-            for each in (writer, far_writer):
+            for each in ends:
                 each.transport.abort()
-                self._writers.discard(each)
+            self._tasks.discard(task)
 
     async def _pass_on(
         self,

@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from tests.worlds.serving import serving
+
 
 @dataclass
 class Line:
@@ -51,12 +53,13 @@ class Line:
             return
         there = urlsplit(self.to())
         assert there.hostname is not None
-        back, forth = await asyncio.open_connection(there.hostname, there.port)
-        ends = {writer, forth}
-        self._open |= ends
+        ends = {writer}
         number = len(self.asked)
         self.asked.append(b"")
         try:
+            back, forth = await asyncio.open_connection(there.hostname, there.port)
+            ends.add(forth)
+            self._open |= ends
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._up(reader, forth, number))
                 group.create_task(self._down(back, writer))
@@ -97,11 +100,9 @@ class Line:
 async def a_line() -> AsyncIterator[Line]:
     """A line that leads nowhere yet; it ends with the block."""
     line = Line()
-    server = await asyncio.start_server(line.carry, "127.0.0.1", 0)
-    line.host = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    try:
-        yield line
-    finally:
-        server.close()
-        line.cut()
-        await server.wait_closed()
+    async with serving(line.carry) as port:
+        line.host = f"127.0.0.1:{port}"
+        try:
+            yield line
+        finally:
+            line.cut()
