@@ -11,6 +11,7 @@ import pytest
 from supervisor.cli.doctor import check_api, check_data_dir, check_import
 from tests.worlds.forked import STDOUT, end_of, trustfloor
 from tests.worlds.server import environment, supervisor_process
+from tests.worlds.serving import serving
 
 
 async def doctor(folder: Path, *arguments: str, **settings: str) -> tuple[int, str]:
@@ -77,9 +78,7 @@ async def test_the_api_is_tried_only_if_it_is_asked_for(tmp_path: Path) -> None:
         calls += 1
         writer.close()
 
-    server = await asyncio.start_server(called, "127.0.0.1", 0)
-    async with server:
-        port = server.sockets[0].getsockname()[1]
+    async with serving(called) as port:
         url = f"http://127.0.0.1:{port}"
         _, offline = await doctor(tmp_path, TRUSTFLOOR_API_URL=url)
         assert calls == 0

@@ -18,6 +18,7 @@ import pytest
 from tests.worlds.house import bash, prompt, step
 from tests.worlds.nginx import nginx
 from tests.worlds.process_house import ProcessHouse, a_process_house
+from tests.worlds.serving import serving
 from tests.worlds.strict_sse import Message, StrictParser
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
@@ -38,11 +39,9 @@ async def silent_server() -> AsyncIterator[int]:
         )
         await writer.drain()
         await reader.read()
-        writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async with server:
-        yield server.sockets[0].getsockname()[1]
+    async with serving(serve) as port:
+        yield port
 
 
 async def quiet_turn(house: ProcessHouse, port: int) -> tuple[list[Message], int]:

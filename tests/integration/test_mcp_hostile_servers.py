@@ -18,6 +18,7 @@ from supervisor.mcp.dialogue import LONGEST_NAME, ServerFailed
 from supervisor.mcp.far import LONGEST_LISTING, MOST_GREETINGS, MOST_LISTINGS, FarServer
 from supervisor.mcp.relay import Relay
 from supervisor.mcp.started import parsed
+from tests.worlds.serving import serving
 from tests.worlds.waiting import A_WHILE, until
 
 MIB = 1024 * 1024
@@ -84,12 +85,9 @@ def plain(writer: asyncio.StreamWriter, answer: object) -> None:
 @asynccontextmanager
 async def hostile(**does: Answer) -> AsyncIterator[Hostile]:
     world = Hostile(does={name.replace("_", "/"): each for name, each in does.items()})
-    listening = await asyncio.start_server(world.serve, "127.0.0.1", 0)
-    world.port = listening.sockets[0].getsockname()[1]
-    try:
+    async with serving(world.serve) as port:
+        world.port = port
         yield world
-    finally:
-        listening.close()
 
 
 async def test_a_farewell_without_end_holds_up_no_ending() -> None:
