@@ -106,6 +106,38 @@ async def test_a_first_login_by_a_code_from_the_terminal(visitor: Visitor) -> No
         assert await page.evaluate("() => ({...localStorage})") == {}
 
 
+async def test_the_key_that_sends_begins_a_session_too_and_but_one(tab: Tab) -> None:
+    page = tab.page
+    await tab.go("#/new", "New session")
+    message = page.get_by_role("textbox", name="Message")
+    await message.fill(f"begun by a key {prompt(step('So it is.'))}")
+    await message.evaluate(
+        """(box) => [1, 2].forEach(() => box.dispatchEvent(
+          new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, cancelable: true })))"""
+    )
+    await expect(page).to_have_url(re.compile("#/session/"))
+    await expect(page.get_by_text("So it is.", exact=True)).to_be_visible()
+    await tab.go("#/sessions", "Sessions")
+    await expect(page.get_by_role("link", name="begun by a key")).to_have_count(1)
+
+
+async def test_how_long_a_token_lasts_that_is_made_here_is_told_as_it_is(visitor: Visitor) -> None:
+    async with visitor.tab() as tab:
+        page = tab.page
+        await tab.go("#/access", "Access")
+        await page.get_by_text("New token").click()
+        await page.get_by_label("Name").fill("tablet")
+        await page.get_by_label("approve").check()
+        await page.get_by_role("button", name="Make it").click()
+        row = page.get_by_role("row", name="tablet")
+        await expect(row).to_contain_text("counts ends in 12 hours")
+        await expect(page.get_by_text("It ends in 12 hours, or with this login.")).to_be_visible()
+        await page.get_by_role("button", name="Log out").click()
+        await tab.arrived("Log in")
+    ended = await terminal(visitor.house, "tokens", "list", "--ended")
+    assert "revoked" in ended.partition("tablet")[2].splitlines()[1]
+
+
 async def test_a_login_that_is_ended_elsewhere_ends_here(visitor: Visitor) -> None:
     async with visitor.tab() as tab, visitor.tab() as other:
         await tab.arrived("Sessions")

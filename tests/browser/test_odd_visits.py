@@ -59,8 +59,8 @@ async def test_what_takes_a_while_to_load_says_so(visitor: Visitor) -> None:
         await expect(tab.page.get_by_text("Loading what was said")).to_be_hidden()
 
 
-@pytest.mark.parametrize("name", ["main.js", "views/all.js", "dom.js", "base.css"])
-async def test_a_page_that_lacks_one_of_its_files_is_loaded_anew(
+@pytest.mark.parametrize("name", ["main.js", "views/all.js", "dom.js"])
+async def test_a_page_that_lacks_one_of_its_scripts_is_loaded_anew(
     visitor: Visitor, name: str
 ) -> None:
     async with visitor.tab() as tab:
@@ -71,8 +71,57 @@ async def test_a_page_that_lacks_one_of_its_files_is_loaded_anew(
         await tab.arrived("Sessions")
         await tab.page.wait_for_function("() => !('trustfloor.tries' in sessionStorage)")
         assert len(failed) == 2
-        sheets = "document.querySelectorAll('link[rel=stylesheet]').length"
-        assert await tab.page.evaluate(f"document.styleSheets.length === {sheets}")
+
+
+async def test_a_sheet_that_did_not_come_is_asked_for_again_and_nothing_that_was_written_is_lost(
+    visitor: Visitor,
+) -> None:
+    async with visitor.tab() as tab:
+        await tab.arrived("Sessions")
+        failed = await _breaks_off(tab, "**/console/*/base.css", times=3)
+        away = await _breaks_off(tab, f"{visitor.house.url}/", times=1, methods={"HEAD"})
+        await tab.page.reload()
+        await tab.go("#/new", "New session")
+        message = tab.page.get_by_role("textbox", name="Message")
+        await message.fill("what I began to write")
+        await tab.page.wait_for_function(
+            "() => document.querySelector(`link[data-tries='3']`)?.sheet?.cssRules.length > 0"
+        )
+        assert (len(failed), len(away)) == (3, 1)
+        await expect(message).to_have_value("what I began to write")
+
+
+async def test_a_sheet_that_never_comes_is_not_asked_for_for_ever(visitor: Visitor) -> None:
+    async with visitor.tab() as tab:
+        await tab.arrived("Sessions")
+        failed = await _breaks_off(tab, "**/console/*/base.css", times=100)
+        await tab.page.reload()
+        await tab.page.wait_for_selector("link[data-tries='5']", state="attached")
+        await tab.page.wait_for_timeout(2_500)
+        assert len(failed) == 6
+        await tab.arrived("Sessions")  # it is of use all the same
+
+
+async def test_what_stands_before_a_supervisor_that_is_away_is_not_shown_in_the_pages_place(
+    visitor: Visitor,
+) -> None:
+    async with visitor.tab() as tab:
+        await tab.arrived("Sessions")
+        await _breaks_off(tab, "**/console/*/main.js", times=1)
+        told = []
+
+        async def gateway(route: Route) -> None:
+            told.append(route.request.method)
+            if route.request.method == "HEAD" and len(told) < 4:
+                await route.fulfill(status=502)
+            else:
+                await route.continue_()
+
+        tab.expected += ("502",)
+        await tab.page.reload()
+        await tab.page.route(f"{visitor.house.url}/", gateway)
+        await tab.arrived("Sessions")
+        assert told == ["HEAD"] * 4 + ["GET"]
 
 
 async def test_a_file_that_never_comes_is_not_asked_for_for_ever(visitor: Visitor) -> None:
@@ -86,6 +135,10 @@ async def test_a_file_that_never_comes_is_not_asked_for_for_ever(visitor: Visito
         assert asked == 6
         await tab.page.wait_for_timeout(1_500)
         assert len(failed) == asked
+        await tab.page.reload()  # by hand: it is tried as often again
+        await expect(told).to_be_hidden()
+        await expect(told).to_be_visible()
+        assert len(failed) == 2 * asked
 
 
 async def test_while_the_supervisor_is_away_the_page_waits_and_is_not_lost(

@@ -3,7 +3,7 @@
 import { attaching } from "./chosen.js";
 import { fill, h } from "./dom.js";
 import { draftOf, keepDraft } from "./drafts.js";
-import { Sending } from "./sending.js";
+import { Sending, sendsByKey } from "./sending.js";
 import { problemBox } from "./ui.js";
 
 const READY = "Ctrl Enter sends";
@@ -46,11 +46,6 @@ export function composer(id, { signal, sent, stop }) {
       fill(go, "Send");
     }
   });
-  words.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-      event.preventDefault();
-      form.requestSubmit();
-    }
-  });
+  sendsByKey(words);
   return { node: form, runs: (is) => fill(hint, is ? AT_WORK : READY) };
 }

@@ -2,6 +2,15 @@
 
 import { send } from "./api.js";
 
+/** Has Ctrl Enter (Cmd Enter) send the form that these words are written in. */
+export function sendsByKey(words) {
+  words.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    words.form.requestSubmit();
+  });
+}
+
 /** What sends the messages of one form. */
 export class Sending {
   #said = null;

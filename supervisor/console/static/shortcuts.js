@@ -21,7 +21,7 @@ const TOLD = [
   ["g g", "grants"],
   ["g u", "audit"],
   ["g h", "health"],
-  ["Ctrl Enter", "send the message (Enter as well, if chosen)"],
+  ["Ctrl Enter", "send the message"],
   ["Esc", "close a dialog"],
 ];
 

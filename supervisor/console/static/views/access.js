@@ -9,7 +9,8 @@ import { whoIs } from "../me.js";
 
 export const room = "access";
 const SCOPES = [["chat", "send messages, change a session's trust"], ["approve", "grant, deny, answer questions, stop"], ["admin", "workspaces, MCP servers, tokens, audit"]];
-const LASTING = [["86400", "a day"], ["2592000", "30 days"], ["31536000", "a year"], ["", "for ever"]];
+// No token outlasts the one it was made with, and that is this login, which lasts twelve hours unused.
+const LASTING = [["3600", "an hour"], ["", "twelve hours"]];
 
 function reach(workspaces) {
   return workspaces === null || workspaces === undefined ? "all" : visible(workspaces.join(", "));
@@ -18,18 +19,18 @@ function reach(workspaces) {
 function state(token) {
   if (token.revokedAt) return [chip("revoked"), " ", moment(token.revokedAt)];
   if (token.expiresAt && Date.parse(token.expiresAt) <= Date.now()) return [chip("over"), " ", moment(token.expiresAt)];
-  return [chip("counts", "good"), token.expiresAt ? [" until ", moment(token.expiresAt)] : ""];
+  return [chip("counts", "good"), token.expiresAt ? [" ends ", moment(token.expiresAt)] : ""];
 }
 
 function making(spaces, load) {
   const name = h("input", { required: true, maxlength: "100", autocomplete: "off" });
   const scopes = SCOPES.map(([value, words]) => [h("input", { type: "checkbox", id: `scope-${value}`, value }), words]);
   const places = spaces.map((each) => [h("input", { type: "checkbox", id: `place-${each.slug}`, value: each.slug }), visible(each.name)]);
-  const lasting = select(LASTING, "2592000");
+  const lasting = select(LASTING, "");
   const told = h("div", { role: "status" });
   const box = ([control, words]) => h("div", { class: "check" }, control, h("label", { for: control.id }, control.id.startsWith("scope") ? [h("strong", {}, control.value), ` ${words}`] : words));
   const made = h("form", { class: "stack" }, field("Name", name, "What it is for, as the audit log tells it."),
-    h("fieldset", {}, h("legend", {}, "Good for"), scopes.map(box)), h("fieldset", {}, h("legend", {}, "Only these workspaces (none chosen: all)"), places.map(box)), field("How long", lasting),
+    h("fieldset", {}, h("legend", {}, "Good for"), scopes.map(box)), h("fieldset", {}, h("legend", {}, "Only these workspaces (none chosen: all)"), places.map(box)), field("How long", lasting, ["Never longer than this login: when that ends, so does what was made with it. One that lasts is made in a terminal, by ", h("code", {}, "trustfloor tokens create"), "."]),
     told, h("div", { class: "row" }, h("button", { type: "submit", class: "main" }, "Make it")));
   const chosen = (list) => list.filter(([control]) => control.checked).map(([control]) => control.value);
   made.addEventListener("submit", async (event) => {
@@ -41,7 +42,8 @@ function making(spaces, load) {
     try {
       const answer = await post("/api/tokens", body);
       made.reset();
-      fill(told, h("div", { class: "card stack" }, h("p", {}, h("strong", {}, "This is shown once, and never again:")), h("pre", { class: "code", tabindex: "0", role: "region", "aria-label": "The token" }, answer.token)));
+      fill(told, h("div", { class: "card stack" }, h("p", {}, h("strong", {}, "This is shown once, and never again:")), h("pre", { class: "code", tabindex: "0", role: "region", "aria-label": "The token" }, answer.token),
+        h("p", {}, "It ends ", moment(answer.expiresAt), ", or with this login.")));
       await load();
     } catch (error) {
       fill(told, problemBox(error));

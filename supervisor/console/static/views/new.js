@@ -5,7 +5,7 @@ import { attaching } from "../chosen.js";
 import { fill, h } from "../dom.js";
 import { seesAll } from "../me.js";
 import { go } from "../router.js";
-import { Sending } from "../sending.js";
+import { Sending, sendsByKey } from "../sending.js";
 import { field, LEVELS, problemBox, select, trustBadge } from "../ui.js";
 import { visible } from "../visible.js";
 
@@ -54,6 +54,7 @@ export async function show({ place, query, signal, title }) {
     told, h("div", { class: "row" }, begin));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
+    if (begin.disabled) return;
     fill(told);
     if (!message.value.trim() && files.isEmpty) {
       fill(told, problemBox({ message: "There is nothing to send yet.", remedy: "write a message, or attach a file" }));
@@ -68,6 +69,8 @@ export async function show({ place, query, signal, title }) {
       begin.disabled = false;
     }
   });
+
+  sendsByKey(message);
 
   async function started() {
     const body = { message: message.value, trustLevel: trust.chosen(), workspace: workspace.value };
