@@ -1,6 +1,7 @@
 """`trustfloor mcp`: the vault's MCP servers, as the admin sees and sets them."""
 
 import asyncio
+import logging
 import socket
 import sys
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from supervisor.cli.json_out import write_json
 from supervisor.cli.lazy import Listing
 from supervisor.cli.render import Screen
 from supervisor.errors import AlreadyThere, TrustfloorError
+from supervisor.observability.logs import configure_logs
 from supervisor.policy.mcp_names import tool_name
 
 mcp = typer.Typer(cls=Listing, add_completion=False, rich_markup_mode=None)
@@ -191,6 +193,8 @@ def serve(
     def opened() -> Client:
         return connected(data_dir)
 
+    # First: the library would set up a log of its own, which drops what our lines say.
+    configure_logs(level=logging.WARNING)
     try:
         if not http:
             asyncio.run(serve_stdio(opened))

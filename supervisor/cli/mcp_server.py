@@ -23,6 +23,7 @@ from supervisor.access.one_token import OneToken
 from supervisor.api.access import Access
 from supervisor.cli.client import TERMINAL, Client, Turn
 from supervisor.errors import TrustfloorError
+from supervisor.observability.health import version
 
 NAME: Final = "trustfloor"
 LONGEST_MESSAGE: Final = 20_000
@@ -45,7 +46,7 @@ Id = Annotated[str, Field(description="The session's id")]
 
 def make_server(opened: Opened) -> MCPServer:
     """The server over a supervisor; `opened` gives a client of it for one call."""
-    server = MCPServer(NAME, instructions=_INSTRUCTIONS, log_level="WARNING")
+    server = MCPServer(NAME, instructions=_INSTRUCTIONS, version=version(), log_level="WARNING")
     calls = _Calls(opened)
 
     @server.tool(annotations=_READS)

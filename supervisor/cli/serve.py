@@ -264,7 +264,8 @@ def _announce(parts: Parts, listener: socket.socket) -> None:
     _say(f"model      {settings.model or 'as each session asks, by the real API'}")
     _say(f"floor      {settings.floor.value}")
     shown = settings.data_dir / _TOKEN_SHOWN
-    if not shown.exists():
+    # Elsewhere it would stay: in a journal that others read, or a container's log.
+    if sys.stdout.isatty() and not shown.exists():
         _say(f"token      {parts.token.get_secret_value()}   (shown this once)")
         shown.touch(mode=0o600)
     _say(f"token in   {settings.data_dir / 'token'}")

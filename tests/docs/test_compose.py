@@ -43,5 +43,14 @@ def test_a_message_of_the_pages_has_an_answer_of_its_own(message: str) -> None:
     assert not answers[0].always
 
 
+def test_what_a_proxy_before_it_takes_is_handed_on() -> None:
+    """Or all its clients would count as one, and the console's cookie would not be kept to TLS."""
+    services = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]
+    page = (ROOT / "docs" / "compose.md").read_text("utf-8")
+    for name in ("TRUSTFLOOR_ALLOWED_HOSTS", "TRUSTFLOOR_TRUSTED_PROXIES"):
+        assert services["supervisor"]["environment"][name] == f"${{{name}:-}}"
+        assert f"`{name}`" in page
+
+
 def test_the_pages_say_what_to_try() -> None:
     assert len(SAID) == 3

@@ -6,6 +6,7 @@ import json
 import signal
 import socket
 import sys
+import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 
 from tests.worlds.forked import PIPE, STDOUT, end_of, trustfloor
 from tests.worlds.server import Running, environment, supervisor_process
+from tests.worlds.terminal import terminal_over
 from tests.worlds.waiting import A_WHILE
 
 SCENARIO = """\
@@ -44,6 +46,19 @@ async def refused(folder: Path, *arguments: str, **settings: str) -> tuple[int, 
     status, out, err = await end_of(process)
     assert out == ""
     return status, err
+
+
+async def shown_at_a_terminal(folder: Path) -> str:
+    """What `trustfloor serve` shows to a person from its start to its end."""
+    (folder / "vault").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="tf-") as runtime:  # short, as sockets' paths must be
+        settings = {"TRUSTFLOOR_RUNTIME_DIR": runtime, "TERM": "dumb"}
+        serve = ("serve", "--port", "0", "--model", FIRST_STEPS)
+        async with terminal_over(folder, *serve, settings=settings) as seen:
+            await seen.until("token in")
+            seen.process.terminate()
+            assert await seen.ended() == 0
+            return seen.whole
 
 
 async def test_without_a_key_it_says_so_and_offers_the_scripted_model(tmp_path: Path) -> None:
@@ -175,16 +190,23 @@ async def test_a_broken_policy_file_is_named_once(tmp_path: Path) -> None:
 
 
 class TestAFirstStart:
-    async def test_prints_the_token_once_and_keeps_it_private(self, tmp_path: Path) -> None:
+    async def test_shows_the_token_once_at_a_terminal_and_keeps_it_private(
+        self, tmp_path: Path
+    ) -> None:
+        first, second = await shown_at_a_terminal(tmp_path), await shown_at_a_terminal(tmp_path)
+        token_file = tmp_path / "data" / "token"
+        assert token_file.stat().st_mode & 0o777 == 0o600
+        token = token_file.read_text().strip()
+        assert (first.count(token), second.count(token)) == (1, 0)
+        assert str(token_file) in second
+
+    async def test_writes_no_token_where_it_would_stay(self, tmp_path: Path) -> None:
+        """What is no terminal is a journal, or a container's log."""
         async with supervisor_process(tmp_path, SCENARIO) as first:
-            token_file = first.data_dir / "token"
-            assert token_file.stat().st_mode & 0o777 == 0o600
-            assert sum(first.token in line for line in first.lines) == 1
+            assert not any(first.token in line for line in first.lines)
+            assert str(first.data_dir / "token") in first.lines[-1]
             assert await first.stop() == 0
-        async with supervisor_process(tmp_path, SCENARIO) as second:
-            assert second.token == first.token
-            assert not any(second.token in line for line in second.lines)
-            assert any(str(token_file) in line for line in second.lines)
+        assert first.token in await shown_at_a_terminal(tmp_path)  # it was not used up
 
     async def test_that_fails_does_not_use_up_the_showing_of_the_token(
         self, tmp_path: Path
@@ -193,11 +215,8 @@ class TestAFirstStart:
         status, said = await refused(tmp_path, "--port", "0", "--model", FIRST_STEPS, **no_key)
         assert status == 1
         assert "the audit log's key can't be read" in said
-        assert (tmp_path / "data" / "token").exists()
-        async with supervisor_process(tmp_path, SCENARIO) as first:
-            assert sum(first.token in line for line in first.lines) == 1
-        async with supervisor_process(tmp_path, SCENARIO) as second:
-            assert not any(second.token in line for line in second.lines)
+        token = (tmp_path / "data" / "token").read_text().strip()
+        assert token in await shown_at_a_terminal(tmp_path)
 
     async def test_answers_as_soon_as_it_says_that_it_listens(self, tmp_path: Path) -> None:
         async with supervisor_process(tmp_path, SCENARIO) as running, running.client() as client:

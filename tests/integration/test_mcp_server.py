@@ -7,7 +7,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import httpx
 import httpx2
@@ -16,6 +16,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from supervisor.access.holder import OWNER, Scope
+from supervisor.observability.health import version
 from tests.worlds.api import TOKEN, ApiWorld, api_world
 from tests.worlds.house import bash, prompt, step
 from tests.worlds.played_turns import done, text
@@ -50,12 +51,13 @@ def over_stdio(url: str, token: str = TOKEN) -> Client:
 
 
 @asynccontextmanager
-async def over_http(url: str) -> AsyncIterator[str]:
+async def over_http(url: str, log: IO[bytes] | None = None) -> AsyncIterator[str]:
     """`trustfloor mcp serve --http` on a free port; where it listens."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "supervisor", "mcp", "serve", "--http", "--port", "0"),
         env=known(url, TOKEN),
         stdout=asyncio.subprocess.PIPE,
+        stderr=log,
     )
     try:
         assert process.stdout is not None
@@ -78,6 +80,8 @@ async def test_it_lists_and_reads_sessions_and_tells_refusals(world: ApiWorld) -
     session = await world.session()
     async with over_stdio(world.at.url) as client:
         assert {each.name for each in (await client.list_tools()).tools} == TOOLS
+        assert client.server_info is not None
+        assert client.server_info.version == version()
         listed = said(await client.call_tool("list_sessions", {"limit": 5}))
         assert [each["id"] for each in listed["sessions"]] == [session]
         read = said(await client.call_tool("read_session", {"session_id": session}))
@@ -154,6 +158,15 @@ async def test_over_http_only_who_has_the_token_calls_and_no_web_page(world: Api
             assert {each.name for each in (await client.list_tools()).tools} == TOOLS
             listed = said(await client.call_tool("list_sessions", {}))
             assert [each["id"] for each in listed["sessions"]] == [session]
+
+
+async def test_its_log_says_what_was_turned_away_and_why(world: ApiWorld, tmp_path: Path) -> None:
+    with (tmp_path / "log").open("w+b") as log:
+        async with over_http(world.at.url, log) as url, httpx.AsyncClient(trust_env=False) as plain:
+            assert (await plain.post(url, json={})).status_code == 401
+        lines = (tmp_path / "log").read_text().splitlines()
+    (line,) = [each for each in lines if "request refused" in each]
+    assert "status=401 code=unauthorized method=POST path=/mcp" in line
 
 
 async def test_a_token_without_the_scope_is_told_so(world: ApiWorld) -> None:
