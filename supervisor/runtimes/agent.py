@@ -38,6 +38,7 @@ from supervisor.runtimes.contract import (
     RunResult,
     ToolGate,
 )
+from supervisor.runtimes.told_calls import ToldCalls
 from supervisor.runtimes.transcript import TranscriptFile
 from supervisor.runtimes.translate import MODEL_RETRY
 from supervisor.runtimes.transport import ChannelTransport
@@ -181,7 +182,7 @@ async def open_agent(
     )
     async with (
         contextlib.nullcontext() if plan.far is None else plan.far.open(),
-        _connected(_options(places, gate, plan.far), transport) as client,
+        _connected(_options(places, gate, plan.far, transport.calls), transport) as client,
     ):
         yield Connection(client, transport)
 
@@ -218,11 +219,14 @@ def _cause(transport: ChannelTransport) -> TurnFailed | None:
     return failures[0] if failures else None
 
 
-def _options(places: Places, gate: ToolGate, far: FarServers | None) -> ClaudeAgentOptions:
+def _options(
+    places: Places, gate: ToolGate, far: FarServers | None, calls: ToldCalls
+) -> ClaudeAgentOptions:
     async def on_tool(
         hook_input: HookInput, tool_use_id: str | None, _context: HookContext
     ) -> SyncHookJSONOutput:
         call: Mapping[str, Any] = dict(hook_input)
+        await calls.told(tool_use_id or "")
         verdict = await gate.check(
             call["tool_name"],
             call["tool_input"],

@@ -16,39 +16,43 @@ Said = RuntimeEvent | RunResult | TurnFailed | None
 
 
 class SaidQueue:
-    """What was said and not yet read: bounded in number and, but for one item, in bytes."""
+    """What was said and not yet read: bounded in number and, but for one item, in bytes.
+
+    Its one reader takes an item when it has dealt with those before.
+    """
 
     def __init__(self) -> None:
         self._items: deque[tuple[Said, int]] = deque()
         self._bytes = 0
-        self._is_awaited = False
+        self._put = 0
+        self._took = 0
+        self._dealt_with = 0
         self._changed = asyncio.Condition()
 
-    async def put(self, said: Said, size: int = 0) -> None:
-        """Add an item of so many bytes, after waiting for room."""
+    async def put(self, said: Said, size: int = 0) -> int:
+        """Add an item of so many bytes, after waiting for room; its number, from 1."""
         async with self._changed:
             await self._changed.wait_for(self._has_room)
             self._items.append((said, size))
             self._bytes += size
+            self._put += 1
             self._changed.notify_all()
+            return self._put
 
     async def get(self) -> Said:
         """Take the oldest item, after waiting for one."""
         async with self._changed:
-            self._is_awaited = True
+            self._dealt_with = self._took
             self._changed.notify_all()
-            try:
-                await self._changed.wait_for(lambda: bool(self._items))
-            finally:
-                self._is_awaited = False
+            await self._changed.wait_for(lambda: bool(self._items))
             said = self._taken()
             self._changed.notify_all()
             return said
 
-    async def dealt_with(self) -> None:
-        """Wait until the turn has taken all there is, and has come back for more."""
+    async def dealt_with(self, number: int) -> None:
+        """Wait until the reader has taken the item of this number, and has come back for more."""
         async with self._changed:
-            await self._changed.wait_for(lambda: self._is_awaited and not self._items)
+            await self._changed.wait_for(lambda: self._dealt_with >= number)
 
     def drain(self) -> list[Said]:
         """Take all there is, without waiting."""
@@ -57,6 +61,7 @@ class SaidQueue:
     def _taken(self) -> Said:
         said, size = self._items.popleft()
         self._bytes -= size
+        self._took += 1
         return said
 
     def _has_room(self) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 from claude_agent_sdk import Transport
 
 from supervisor.errors import AgentProcessFailed, HoneytokenTripped, TurnFailed
-from supervisor.events.schema import TextEvent, ThinkingEvent, WarningEvent
+from supervisor.events.schema import TextEvent, ThinkingEvent, ToolUseEvent, WarningEvent
 from supervisor.runtimes.admitted import (
     Admitted,
     Astray,
@@ -29,6 +29,7 @@ from supervisor.runtimes.contract import Channel, FarServers, NotTakenUp
 from supervisor.runtimes.far import FarTalk
 from supervisor.runtimes.honeytokens import Honeytokens, tripped
 from supervisor.runtimes.said_queue import SaidQueue
+from supervisor.runtimes.told_calls import ToldCalls
 from supervisor.runtimes.transcript import TranscriptFile
 from supervisor.runtimes.translate import Translator
 from supervisor.runtimes.wire import Wire
@@ -116,6 +117,7 @@ class ChannelTransport(Transport):
         self._cause: TurnFailed | None = None
         self._writing = asyncio.Lock()
         self.said = SaidQueue()
+        self.calls = ToldCalls(self.said)
 
     def hear(self, honeytokens: Honeytokens | None) -> None:
         """Its message comes: what the process says is a turn's now, and watched for these."""
@@ -210,16 +212,14 @@ class ChannelTransport(Transport):
     async def _take(self, admitted: Admitted) -> dict[str, Any] | None:
         match admitted:
             case Control(frame):
-                if frame["type"] == "control_request":
-                    # It may ask about a call that was just said: who hears of the request has heard
-                    # of the call.
-                    await self.said.dealt_with()
                 return frame
             case Content(frame, size):
                 for said in self._translator.translate(frame):
                     if self._watch is not None and isinstance(said, TextEvent | ThinkingEvent):
                         self._watch.look_at_seam(said.delta)
-                    await self.said.put(said, size)
+                    place = await self.said.put(said, size)
+                    if isinstance(said, ToolUseEvent):
+                        self.calls.note(said.tool.id, place)
             case Mirror(entries, subagent):
                 await self._keep(entries, subagent)
             case Objection(code, message):

@@ -146,3 +146,28 @@ async def test_two_sub_agents_and_their_parent_s_other_session_are_told_apart(
     said = " ".join(results[use] for use in of_bash)
     assert "not right" in said
     assert "left" in said
+
+
+@pytest.mark.engine
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("level", [TrustLevel.SANDBOXED, TrustLevel.FULL])
+async def test_what_is_told_of_a_call_comes_after_it_for_sub_agents_too(
+    wary: WaryHouse, level: TrustLevel
+) -> None:
+    """The agent's program asks about theirs before it says them."""
+    secret = ("Read", {"file_path": "/vault/.env"})
+    look = ("Bash", {"command": "cat .env", "description": "a test"})
+    own = steps(
+        {"tools": [{"name": name, "input": given} for name, given in (secret, look, secret)]},
+        bash("cat .env"),
+        {"text": "nothing"},
+    )
+    given = {"description": "look", "prompt": f"look {own}", "subagent_type": "general-purpose"}
+    message = prompt(calls(("Agent", given), ("Agent", given), secret), calls(look), step("ok"))
+    for _ in range(3):
+        turn = await wary.house.send(message, level)
+        assert turn.end["type"] == "done"
+        at = {each["tool"]["id"]: each["seq"] for each in turn.of("tool_use")}
+        denied = turn.of("permission_denied")
+        assert len(denied) == 10
+        assert [each for each in denied if each["seq"] < at[each["toolUseId"]]] == []
