@@ -3,9 +3,11 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator, Collection
+from contextlib import suppress
 
 import pytest
 import pytest_asyncio
+from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Route, expect
 
 from tests.worlds.browser import DESK, PHONE, Tab, Visitor, a_visitor
@@ -161,6 +163,30 @@ async def test_what_is_read_is_read_again_if_the_connection_breaks(visitor: Visi
         await tab.go("#/workspaces", "Workspaces")
         await expect(tab.page.get_by_text("default").first).to_be_visible()
         assert len(failed) == 2
+
+
+async def test_what_comes_for_one_who_has_signed_out_meanwhile_is_shown_to_nobody(
+    visitor: Visitor,
+) -> None:
+    signed_out, came = asyncio.Event(), asyncio.Event()
+
+    async def late(route: Route) -> None:
+        await signed_out.wait()
+        with suppress(PlaywrightError):  # nobody waits for it any more
+            await route.fulfill(json={"permissions": [{"id": "req_1"}, {"id": "req_2"}]})
+        came.set()
+
+    async with visitor.tab() as tab:
+        await tab.arrived("Sessions")
+        await tab.page.route("**/api/permissions", late)
+        await tab.page.reload()
+        await tab.arrived("Sessions")
+        await tab.page.get_by_role("button", name="Log out").click()
+        await tab.arrived("Log in")
+        signed_out.set()
+        await came.wait()
+        await tab.page.wait_for_timeout(300)
+        await expect(tab.page).to_have_title("Log in · Trustfloor")
 
 
 async def test_an_address_that_is_cut_in_a_character_leads_nowhere_and_says_so(

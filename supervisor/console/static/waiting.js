@@ -10,6 +10,7 @@ const TOGETHER_MS = 40;
 class Waiting extends EventTarget {
   permissions = [];
   questions = [];
+  #signal = AbortSignal.abort(); // until somebody is signed in
   #timer = null;
   #asking = false;
   #again = false;
@@ -20,6 +21,7 @@ class Waiting extends EventTarget {
 
   /** Keeps itself up to date until `signal` says to stop. */
   begin(signal) {
+    this.#signal = signal;
     const soon = () => this.soon();
     feed.addEventListener("event", ({ detail }) => ABOUT.has(detail.type) && soon(), { signal });
     feed.addEventListener("state", ({ detail }) => detail === "open" && soon(), { signal });
@@ -43,9 +45,11 @@ class Waiting extends EventTarget {
     }
     this.#asking = true;
     try {
-      if (!may("approve")) return;
-      const [asked, questions] = await Promise.all([get("/api/permissions"), get("/api/questions")]);
-      this.#set(asked.permissions, questions.questions);
+      const signal = this.#signal;
+      if (signal.aborted || !may("approve")) return;
+      const [asked, questions] = await Promise.all([get("/api/permissions", { signal }), get("/api/questions", { signal })]);
+      // What was told to one who has signed out since is nobody's to see.
+      if (!signal.aborted) this.#set(asked.permissions, questions.questions);
     } catch {
       // What was known stays shown; the next event or connection asks again.
     } finally {
