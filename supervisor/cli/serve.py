@@ -31,6 +31,7 @@ from supervisor.cli.http_server import (
     bind,
     bound_beside_the_token,
 )
+from supervisor.cli.journal import goes_to_journal
 from supervisor.errors import ConfigurationError, TrustfloorError
 from supervisor.events.redact import Redactor
 from supervisor.gateway.opened import read_script
@@ -264,8 +265,8 @@ def _announce(parts: Parts, listener: socket.socket) -> None:
     _say(f"model      {settings.model or 'as each session asks, by the real API'}")
     _say(f"floor      {settings.floor.value}")
     shown = settings.data_dir / _TOKEN_SHOWN
-    # Elsewhere it would stay: in a journal that others read, or a container's log.
-    if sys.stdout.isatty() and not shown.exists():
+    # In the journal it would stay, for others to read.
+    if not shown.exists() and not goes_to_journal(sys.stdout.fileno(), os.environ):
         _say(f"token      {parts.token.get_secret_value()}   (shown this once)")
         shown.touch(mode=0o600)
     _say(f"token in   {settings.data_dir / 'token'}")

@@ -3,11 +3,12 @@
 import asyncio
 import contextlib
 import json
+import os
 import signal
 import socket
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,6 @@ import pytest
 
 from tests.worlds.forked import PIPE, STDOUT, end_of, trustfloor
 from tests.worlds.server import Running, environment, supervisor_process
-from tests.worlds.terminal import terminal_over
 from tests.worlds.waiting import A_WHILE
 
 SCENARIO = """\
@@ -46,19 +46,6 @@ async def refused(folder: Path, *arguments: str, **settings: str) -> tuple[int, 
     status, out, err = await end_of(process)
     assert out == ""
     return status, err
-
-
-async def shown_at_a_terminal(folder: Path) -> str:
-    """What `trustfloor serve` shows to a person from its start to its end."""
-    (folder / "vault").mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="tf-") as runtime:  # short, as sockets' paths must be
-        settings = {"TRUSTFLOOR_RUNTIME_DIR": runtime, "TERM": "dumb"}
-        serve = ("serve", "--port", "0", "--model", FIRST_STEPS)
-        async with terminal_over(folder, *serve, settings=settings) as seen:
-            await seen.until("token in")
-            seen.process.terminate()
-            assert await seen.ended() == 0
-            return seen.whole
 
 
 async def test_without_a_key_it_says_so_and_offers_the_scripted_model(tmp_path: Path) -> None:
@@ -189,24 +176,61 @@ async def test_a_broken_policy_file_is_named_once(tmp_path: Path) -> None:
     assert said.count("default.yaml:2:1") == 1
 
 
-class TestAFirstStart:
-    async def test_shows_the_token_once_at_a_terminal_and_keeps_it_private(
-        self, tmp_path: Path
-    ) -> None:
-        first, second = await shown_at_a_terminal(tmp_path), await shown_at_a_terminal(tmp_path)
-        token_file = tmp_path / "data" / "token"
-        assert token_file.stat().st_mode & 0o777 == 0o600
-        token = token_file.read_text().strip()
-        assert (first.count(token), second.count(token)) == (1, 0)
-        assert str(token_file) in second
+@contextlib.contextmanager
+def _both_ends() -> Iterator[tuple[socket.socket, socket.socket]]:
+    """What systemd gives a service for its output, and where the journal reads it."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        yield ours, theirs
 
-    async def test_writes_no_token_where_it_would_stay(self, tmp_path: Path) -> None:
-        """What is no terminal is a journal, or a container's log."""
+
+def _read_to(journal: socket.socket, mark: bytes) -> str:
+    said = b""
+    journal.settimeout(A_WHILE)
+    while mark not in said and (more := journal.recv(65_536)):
+        said += more
+    return said.decode()
+
+
+class TestAFirstStart:
+    async def test_prints_the_token_once_and_keeps_it_private(self, tmp_path: Path) -> None:
         async with supervisor_process(tmp_path, SCENARIO) as first:
-            assert not any(first.token in line for line in first.lines)
-            assert str(first.data_dir / "token") in first.lines[-1]
+            token_file = first.data_dir / "token"
+            assert token_file.stat().st_mode & 0o777 == 0o600
+            assert sum(first.token in line for line in first.lines) == 1
             assert await first.stop() == 0
-        assert first.token in await shown_at_a_terminal(tmp_path)  # it was not used up
+        async with supervisor_process(tmp_path, SCENARIO) as second:
+            assert second.token == first.token
+            assert not any(second.token in line for line in second.lines)
+            assert any(str(token_file) in line for line in second.lines)
+
+    async def test_writes_no_token_into_the_journal(self, tmp_path: Path) -> None:
+        (tmp_path / "vault").mkdir()
+        with (
+            tempfile.TemporaryDirectory(prefix="tf-") as runtime,  # short, for sockets' paths
+            _both_ends() as (journal, stream),
+        ):
+            stands = os.fstat(stream.fileno())
+            settings = {
+                "TRUSTFLOOR_RUNTIME_DIR": runtime,
+                "JOURNAL_STREAM": f"{stands.st_dev}:{stands.st_ino}",
+            }
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "supervisor", "serve", "--port", "0"),
+                *("--model", FIRST_STEPS),
+                env=environment(tmp_path, settings),
+                stdout=stream.fileno(),
+                stderr=asyncio.subprocess.DEVNULL,
+            )
+            stream.close()
+            said = await asyncio.to_thread(_read_to, journal, b"token in")
+            process.terminate()
+            assert await process.wait() == 0
+        token = (tmp_path / "data" / "token").read_text().strip()
+        assert "listening" in said
+        assert token not in said
+        async with supervisor_process(tmp_path, SCENARIO) as next_one:  # it was not used up
+            assert sum(token in line for line in next_one.lines) == 1
 
     async def test_that_fails_does_not_use_up_the_showing_of_the_token(
         self, tmp_path: Path
@@ -215,8 +239,11 @@ class TestAFirstStart:
         status, said = await refused(tmp_path, "--port", "0", "--model", FIRST_STEPS, **no_key)
         assert status == 1
         assert "the audit log's key can't be read" in said
-        token = (tmp_path / "data" / "token").read_text().strip()
-        assert token in await shown_at_a_terminal(tmp_path)
+        assert (tmp_path / "data" / "token").exists()
+        async with supervisor_process(tmp_path, SCENARIO) as first:
+            assert sum(first.token in line for line in first.lines) == 1
+        async with supervisor_process(tmp_path, SCENARIO) as second:
+            assert not any(second.token in line for line in second.lines)
 
     async def test_answers_as_soon_as_it_says_that_it_listens(self, tmp_path: Path) -> None:
         async with supervisor_process(tmp_path, SCENARIO) as running, running.client() as client:
