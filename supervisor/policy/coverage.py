@@ -5,11 +5,11 @@ from functools import cached_property
 
 from supervisor.policy.grant_pattern import (
     WHOLE,
+    covered_words,
     covers_call,
     covers_command,
     covers_path,
     covers_tool,
-    leading_words,
 )
 from supervisor.policy.permissions import GrantKind, Permissions
 from supervisor.trust.levels import TrustLevel
@@ -106,7 +106,8 @@ class Coverage:
 
         `asked` says that the command needs one.
         """
-        return tuple(leading_words(each) for each in self._prefixes if covers_command(each, words))
+        found = (covered_words(each, words) for each in self._prefixes)
+        return tuple(each for each in found if each)
 
     def runs_exactly(self, command: str) -> bool:
         """Whether this very command, letter by letter, was granted."""

@@ -31,6 +31,9 @@ _ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
 _UNESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _SPECIAL: Final = re.compile(r"([\\*?\[\]{}])")
 _MAGIC: Final = re.compile(r"[*?\[]")
+_BELOW_HOST: Final = re.compile(r"https?://[a-z0-9.-]+(?::\d+)?/", re.IGNORECASE)
+_LEAVES: Final = re.compile(r"(?:^|/|\\|\{|,)\.\.|[\x00\\]|%2e", re.IGNORECASE)
+"""In what lies below a folder: what leads up again, or can't be known (a NUL stands for it)."""
 _TOOL: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*\Z")
 _SERVER: Final = re.compile(r"mcp__[A-Za-z0-9_.-]+?__\*\Z")
 _SITE: Final = re.compile(r"[A-Za-z]\w*:(?P<host>[a-z0-9_\[][a-z0-9_.:\]-]*)\Z")
@@ -74,10 +77,34 @@ def covers_command(pattern: str, words: Sequence[str]) -> bool:
     A program in `/bin` or `/usr/bin` is the same as by its bare name. A whole command (`=`) covers
     no other by its first words: see `covers_call`.
     """
+    return bool(covered_words(pattern, words))
+
+
+def covered_words(pattern: str, words: Sequence[str]) -> tuple[str, ...]:
+    """The words of a command that a prefix stands for; none if it covers another command.
+
+    A last word with a slash at its end stands for what lies below it: `rm ./tmp/` for
+    `rm ./tmp/x`, `curl https://api.example/` for `curl https://api.example/v1`.
+    """
     leading = leading_words(pattern)
     if not words or not leading:
+        return ()
+    own = (bare_program(words[0]), *words[1 : len(leading)])
+    if own == leading:
+        return own
+    last = leading[-1]
+    if len(own) != len(leading) or len(own) == 1 or own[:-1] != leading[:-1] or last[-1] != "/":
+        return ()
+    rest = () if ":" in last else words[len(own) :]
+    below = all(_lies_below(last, each) for each in (own[-1], *rest) if not each.startswith("-"))
+    return own if below and own[-1][0] != "-" else ()
+
+
+def _lies_below(folder: str, word: str) -> bool:
+    """Whether a word is a path in this folder, or an address of this host below its path."""
+    if not word.startswith(folder) or _LEAVES.search(word[len(folder) :]):
         return False
-    return (bare_program(words[0]), *words[1 : len(leading)]) == leading
+    return ":" not in folder or (_BELOW_HOST.match(folder) is not None and "@" not in word)
 
 
 def bare_program(program: str) -> str:

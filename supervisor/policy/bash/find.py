@@ -1,11 +1,12 @@
 """`find` and `fd`: what their tests select, and what their actions do with it."""
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.invocation import Invocation
-from supervisor.policy.bash.places import Found, below, escaped, join, spread
+from supervisor.policy.bash.places import Found, below, escaped, flat, join, spread
 from supervisor.policy.bash.roles import option_values, play_as
 from supervisor.policy.bash.search import PRINTS, Chosen, as_text, globs_of, search
 from supervisor.policy.bash.use import IN_DOUBT, Use
@@ -36,7 +37,7 @@ def find(use: Use) -> None:
         for kind, words, ways in found.actions:
             if kind in PRINTS:
                 continue
-            for each in _found(start, ways):
+            for each in _found(start, _by_place(use, start, ways) if kind == "-delete" else ways):
                 _act(use, kind, words, each)
 
 
@@ -57,7 +58,10 @@ def _found(start: Value, ways: list[Chosen]) -> list[Value]:
     paths: dict[str, None] = {}
     broad = [each for each in ways if not each.name]
     for way in ways:
-        if way.name:
+        folder = way.folder(start.only) if way.within and start.only else None
+        if folder is not None:
+            found.append(Found((Text(HOLE),), start=known(folder), names=(way.name,)))
+        elif way.name:
             names[way.name] = None
         if way.paths and (only := start.only) is not None:
             paths.update(dict.fromkeys(each for each in globs_of([way], only) if "/" in each))
@@ -70,6 +74,20 @@ def _found(start: Value, ways: list[Chosen]) -> list[Value]:
     if names:
         found.append(Found((Text(HOLE),), start=start, names=tuple(names)))
     return [*found, *(Value((as_text(each),)) for each in list(paths)[:_MOST_PATHS])]
+
+
+def _by_place(use: Use, start: Value, ways: list[Chosen]) -> list[Chosen]:
+    """Files that go by the folder they lie in, below where the call begins: not all there are."""
+    here = use.look.start
+    places = [flat(each.text) for each in join(use.cwd, start).texts]
+    if not all(each == here or each.startswith(f"{here}/") for each in places):
+        return ways
+    return [
+        replace(each, names=(each.anywhere,))
+        if not each.name.strip("*") and each.anywhere
+        else each
+        for each in ways
+    ]
 
 
 def _act(use: Use, kind: str, words: list[Value], found: Value) -> None:

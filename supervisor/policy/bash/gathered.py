@@ -11,10 +11,25 @@ from supervisor.policy.bash.memory import Memory
 from supervisor.policy.bash.read import Budget
 from supervisor.policy.bash.renamed import Renamed
 from supervisor.policy.bash.table import CommandTable
-from supervisor.policy.bash.value import Value
+from supervisor.policy.bash.value import HOLE, Text, Value
 
 _MOST_FEEDERS: Final = 8
 _READS: Final = frozenset({"read", "mapfile", "readarray"})
+_MAGIC: Final = frozenset("*?[")
+
+
+def _matched(word: Value) -> Value:
+    """What the shell matches of a word that isn't known whole: up to its end, if only that isn't.
+
+    `"$f: $(wc -l < "$f")"` in a loop over `docs/*.md` is matched as `docs/*.md: `.
+    """
+    found: list[Text] = []
+    for each in word.texts:
+        if each.pattern is not None:
+            start, _, end = each.pattern.partition(HOLE)
+            open_end = not each.known and _MAGIC.isdisjoint(end)
+            found.append(Text(each.text.partition(HOLE)[0], start) if open_end else each)
+    return Value(tuple(found), word.from_data)
 
 
 class Gathered:
@@ -67,8 +82,9 @@ class Gathered:
         for word in invocation.argv[1:]:
             if any(each.pattern is not None and "/" in each.text for each in word.texts):
                 name = invocation.argv[0].texts[0].text
+                found = word if word.known else _matched(word)
                 self.add(
-                    Effect(Act.LIST, name, invocation.part, "is looked for", word, invocation.cwd)
+                    Effect(Act.LIST, name, invocation.part, "is looked for", found, invocation.cwd)
                 )
 
     def feeders(self, invocation: Invocation) -> list[Invocation]:

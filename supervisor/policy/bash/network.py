@@ -174,10 +174,14 @@ def repository(use: Use, value: Value) -> None:
 
 
 def data(use: Use, value: Value) -> None:
-    """Data that is sent: as it is, or `@FILE`; `name@FILE` where the tag says so."""
+    """Data that is sent: as it is, or `@FILE`; `name@FILE` where the tag says so.
+
+    There a name ends at the first `=` or `@`: `note=mail a@b` is text.
+    """
     text = value.texts[0].text
     name, at, path = text.partition("@")
-    if at and (not name or "encoded" in use.tags) and path and path != "-":
+    named = "encoded" in use.tags and "=" not in name
+    if at and (not name or named) and path and path != "-":
         use.emit(Act.READ, SENT, known(path))
 
 

@@ -235,11 +235,16 @@ def start_stop(use: Use) -> None:
     apply(use)
 
 
+_HERE: Final = frozenset({".", "./"})
+
+
 def git_clean(use: Use) -> None:
     """`git clean`, `git stash -u`: what isn't tracked goes, where the options say.
 
     In the folder of the call it may lose work; above it, in home or in the system it is a removal.
+    The folder by its name (`git clean -fd .`) is what git takes where no path is named.
     """
+    use.parsed.operands = [each for each in use.parsed.operands if each.only not in _HERE]
     apply(use)
     if "dry" in use.tags or not use.tags & {"untracked", "recursive"}:
         return

@@ -23,6 +23,8 @@ _SIGNS_IN_REPORTS: Final = frozenset("=,:")
 _PARTS: Final = re.compile(r"[=@,:#]+")
 _IN_REPORTS: Final = re.compile(r"[=,:]+")
 _ADDRESS: Final = re.compile(r"\b(?!file:)[A-Za-z][\w+.-]*://[^\s,]*")
+_METHOD: Final = re.compile(r"(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|TRACE|QUERY) +")
+"""What a request begins with (`GET http://…`)."""
 _SUBSTITUTION: Final = re.compile(
     r"(?:flags=\w+;)?s?(?P<mark>[^\w\s])(?:(?!(?P=mark)).)*(?P=mark)(?P<put>(?:(?!(?P=mark)).)*)"
 )
@@ -75,13 +77,30 @@ def _doubt(use: Use, value: Value) -> None:
             if len(value.texts) > 1 or "::" in text:
                 return
         if len(text) <= _LONGEST_DOUBT and not _SIGNS.isdisjoint(text):
-            if "://" in text:
-                for address in _ADDRESS.findall(text):
-                    use.send(Value(known(address).texts, value.from_data), "may reach an address")
-                text = _ADDRESS.sub("", text)
-            for piece in _PARTS.split(text):
-                if looks_like_path(piece):
-                    use.emit(Act.READ, IN_DOUBT, known(piece))
+            for line in text.splitlines() if " " in text else (text,):
+                _doubt_parts(use, line, from_data=value.from_data)
+
+
+def _doubt_parts(use: Use, text: str, *, from_data: bool) -> None:
+    """Files and addresses in a word with signs, as in `out=FILE`, `@FILE`, `HEAD:FILE`.
+
+    What begins behind a blank is said in a sentence: `check.py 'git show HEAD:.env'`.
+    """
+    if text[:1].isupper():
+        text = _METHOD.sub("", text)
+    end = text.find(" ")
+    end = len(text) if end < 0 else end
+    if "://" in text:
+        for found in _ADDRESS.finditer(text):
+            if found.start() <= end:
+                use.send(Value(known(found[0]).texts, from_data), "may reach an address")
+        text = _ADDRESS.sub("", text)
+    at = 0
+    for sign in (*_PARTS.finditer(text), None):
+        piece = text[at : sign.start() if sign else None]
+        if at <= end and looks_like_path(piece):
+            use.emit(Act.READ, IN_DOUBT, known(piece))
+        at = sign.end() if sign else at
 
 
 def _either(use: Use, value: Value) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from itertools import takewhile
 from typing import Final
 
 from supervisor.policy.bash.path_regex import path_globs
@@ -13,6 +14,7 @@ WRITES: Final = frozenset({"-fprint", "-fprint0", "-fls", "-fprintf"})
 PRINTS: Final = frozenset({"-print", "-print0", "-printf", "-ls"})
 _NAMES: Final = frozenset({"-name", "-iname"})
 _PATHS: Final = frozenset({"-path", "-ipath", "-wholename", "-iwholename"})
+_CASE_COUNTS: Final = frozenset({"-path", "-wholename"})
 _REGEXES: Final = frozenset({"-regex", "-iregex"})
 READS: Final = frozenset({"-newer", "-anewer", "-cnewer", "-samefile", "-files0-from"})
 _VALUES: Final = frozenset(
@@ -42,12 +44,13 @@ class Chosen:
 
     They have a name that fits each of `names` and a path that fits each of `paths` (globs in which
     `*` crosses slashes), and none of `never` and `never_paths`. Without names and paths it may be
-    any file. `inner` says that the folder where the search starts isn't one of
-    them.
+    any file. `within` are those of `paths` whose case counts. `inner` says that the folder where
+    the search starts isn't one of them.
     """
 
     names: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
+    within: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
     never_paths: tuple[str, ...] = ()
     inner: bool = False
@@ -68,6 +71,33 @@ class Chosen:
         """The narrowest of the globs for its name; empty if there is none."""
         names = (*self.names, *(each.rpartition("/")[2] for each in self.paths))
         return max(names, key=lambda each: (not _wild(each), len(each.strip("*"))), default="")
+
+    def folder(self, start: str) -> str | None:
+        """The folder below the start that the files' paths begin with (`-path './build/*'`)."""
+        head = start if start.endswith("/") else f"{start}/"
+        for glob in self.within:
+            parts = glob.removeprefix(head).split("/")[:-1] if glob.startswith(head) else []
+            plain = list(takewhile(_is_name, parts))
+            if plain:
+                return head + "/".join(plain)
+        return None
+
+    @property
+    def anywhere(self) -> str | None:
+        """The globs for paths in a folder of one name, wherever that lies, as one with `**`.
+
+        `*/dist/*` is `**/dist/**`; None where no folder is named, or the files are by their names.
+        """
+        for glob in self.within:
+            first, *parts, last = glob.split("/")
+            plain = all(each == "*" or _is_name(each) for each in parts)
+            if first == last == "*" and plain and any(map(_is_name, parts)):
+                return "/".join("**" if each == "*" else each for each in (first, *parts, last))
+        return None
+
+
+def _is_name(part: str) -> bool:
+    return part not in ("", ".", "..") and not _wild(part) and "\\" not in part
 
 
 def _wild(glob: str) -> bool:
@@ -272,7 +302,10 @@ class _Expression:
             globs = path_globs(glob, extended=self.extended)
             return self._paths(globs, reach) if globs else (reach, reach)
         if text in _PATHS:
-            return self._paths((glob,), reach)
+            passing, failing = self._paths((glob,), reach)
+            if text in _CASE_COUNTS:
+                passing = [replace(each, within=(*each.within, glob)) for each in passing]
+            return passing, failing
         passing = [replace(each, names=(*each.names, glob)) for each in reach]
         failing = [replace(each, never=(*each.never, glob)[:_MOST_NEVER]) for each in reach]
         return _alive(passing), _alive(failing)

@@ -117,6 +117,10 @@ def test_a_folder_with_odd_letters_covers_what_is_in_it_and_nothing_beside(
         ("git:*", "git push"),
         ("ls", "/bin/ls -la"),
         ("ls", "/usr/bin/ls"),
+        ("rm ./tmp/", "rm ./tmp/x"),
+        ("rm ./tmp/", "rm ./tmp/a/b ./tmp/c -f"),
+        ("curl https://api.example/", "curl https://api.example/v1/users -s"),
+        ("node scripts/", "node scripts/build.js --minify"),
     ],
 )
 def test_a_prefix_covers_commands_that_begin_with_its_words(pattern: str, command: str) -> None:
@@ -136,6 +140,17 @@ def test_a_prefix_covers_commands_that_begin_with_its_words(pattern: str, comman
         ("=git log", "git log"),
         ("", "git log"),
         (":*", "git log"),
+        ("rm ./tmp", "rm ./tmp/x"),
+        ("rm ./tmp/", "rm ./tmp/../x"),
+        ("rm ./tmp/", "rm ./tmp/x README.md"),
+        ("rm ./tmp/", "rm ./tmp/x ./tmp/{a,../../b}"),
+        ("rm ./tmp/", "rm ./tmp/\0"),
+        ("rm ./tmp/", "rm -rf ./tmp/x"),
+        ("curl https://", "curl https://evil.example/"),
+        ("curl https:/", "curl https://evil.example/"),
+        ("curl https://api.example/", "curl https://api.example.evil/"),
+        ("curl https://api.example/v1/", "curl https://api.example/v1/%2e%2e/v2"),
+        ("scripts/", "scripts/build.sh"),
     ],
 )
 def test_and_no_command_that_begins_otherwise(pattern: str, command: str) -> None:
