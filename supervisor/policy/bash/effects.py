@@ -163,6 +163,20 @@ class _Look(Remembering):
         finally:
             self._depth -= 1
 
+    def _is_in_vault(self, invocation: Invocation) -> bool:
+        """Whether a program runs where the call began or below, and is given no device there."""
+        start = self.start.rstrip("/")
+        here = all(f"{each.text}/".startswith(f"{start}/") for each in invocation.cwd.texts)
+        return (
+            bool(start)
+            and here
+            and not any(
+                each.pattern is not None or "dev" in each.text or each.text.startswith("/")
+                for word in invocation.argv[1:]
+                for each in word.texts
+            )
+        )
+
     def _each_name(self, invocation: Invocation, first: Text) -> None:
         """A command by its program, or by each that its first word may name."""
         argv = invocation.argv
@@ -175,7 +189,8 @@ class _Look(Remembering):
                 self.remembered(invocation, first.text, self.memory)
             return
         self.asked += 1
-        for name in names_of(argv[0], self.table.commands, self.table.families):
+        folders = self.table.folders if self._is_in_vault(invocation) else None
+        for name in names_of(argv[0], self.table.commands, self.table.families, folders):
             self.named(replace(invocation, argv=(known(name), *argv[1:])), name)
 
     def named(self, invocation: Invocation, name: str) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from supervisor.policy.bash import network
@@ -34,7 +35,15 @@ def _act(use: Use, act: Act, reason: str, value: Value, *, deep: bool | None = N
             use.unknown("uses a descriptor that was opened elsewhere")
     else:
         recursive = "recursive" in use.tags if deep is None else deep
-        use.emit(act, reason, value, recursive=recursive)
+        use.emit(act, reason, _named(value), recursive=recursive)
+
+
+def _named(value: Value) -> Value:
+    """The texts that name something: an empty word does nothing (`rm -rf "${1:-}"`)."""
+    if len(value.texts) == 1 or all(each.text for each in value.texts):
+        return value
+    named = tuple(each for each in value.texts if each.text)
+    return replace(value, texts=named) if named else value
 
 
 def listed(use: Use, value: Value) -> None:

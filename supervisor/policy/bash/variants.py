@@ -1,7 +1,7 @@
 """Words that may have several texts, one by one; and the programs that a glob may name."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -9,6 +9,7 @@ from supervisor.policy.bash.places import Found
 from supervisor.policy.bash.value import HOLE, Text, Value
 
 MOST_VARIANTS: Final = 24
+_LEADS_ON: Final = re.compile(r"[*?\[~]|(?:\A|/)\.\.(?:/|\Z)")
 _LONGEST_START: Final = 12
 """Signs of a glob of which a start of a name is made."""
 
@@ -65,11 +66,16 @@ def _single(value: Value, text: Text) -> Value:
 
 
 def names_of(
-    word: Value, commands: Mapping[str, object], families: Sequence[str] = ()
+    word: Value,
+    commands: Mapping[str, object],
+    families: Sequence[str] = (),
+    folders: Container[str] | None = None,
 ) -> Iterator[str]:
     """The programs that a first word may name; a glob may name any of the table that fits it.
 
-    `families` are the starts of names whose end may be anything (`mkfs.`).
+    `families` are the starts of names whose end may be anything (`mkfs.`). Where the system's
+    `folders` are told, a glob elsewhere that says nothing of such a start means none of them
+    (`tests/*.t`).
     """
     for each in word.texts:
         if each.pattern is None:
@@ -80,6 +86,9 @@ def names_of(
         fitting = glob_names(pattern, commands)
         if not fitting:
             starts = [pattern[:end] for end in range(2, len(pattern))][:_LONGEST_START]
+            elsewhere = folders is not None and folder and folder not in folders
+            if elsewhere and not _LEADS_ON.search(folder):
+                starts = [one for one in starts if one.strip("*?.")]
             fitting = [
                 start + "*" for start in families if any(glob_names(one, [start]) for one in starts)
             ]
