@@ -1,6 +1,7 @@
 """What is refused whatever anybody permitted: the upper steps of the order of decision."""
 
 import posixpath
+import re
 from typing import Final
 
 from supervisor.policy.bash.effect import Act, Effect
@@ -29,6 +30,8 @@ _READ: Final = Act.READ
 _WRITE: Final = Act.WRITE
 _LINK: Final = Act.LINK
 _UNSEEN: Final = Kind.UNSEEN
+_OF_A_KIND: Final = re.compile(r"(?:[^*?\[\\]*/)?\*\.[A-Za-z0-9]{1,8}")
+"""A glob for all of an ending in a folder."""
 _NOT_SURE: Final = frozenset({IN_DOUBT, PUT})
 _NOWHERE: Final = "/\0"
 """A vault that no path leads to."""
@@ -155,7 +158,11 @@ def _denied_pattern(judged: Judged, target: Target) -> Deny | None:
     matches = target.fact.matches if target.fact is not None and target.fact.matches else ()
     if rule is None and not target.broad and matches:
         hits = [rule for each in matches if (rule := first_match(denied, each.names)) is not None]
-        rule = hits[0] if len(hits) * 2 >= len(matches) else None
+        if _OF_A_KIND.fullmatch(pattern) and len(hits) < len(matches):
+            # `*.txt` isn't written for what one of many is a link to.
+            own = (denied.match(each.names[0]) for each in matches if each.names)
+            hits = [rule for rule in own if rule is not None]
+        rule = hits[0] if hits and len(hits) * 2 >= len(matches) else None
     above, _, last = pattern.rpartition("/")
     if rule is None and not target.broad and not has_magic(above) and not has_magic(last[:1]):
         # In a folder that is there for what is denied, some letters of a name are enough.

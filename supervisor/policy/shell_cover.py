@@ -177,7 +177,8 @@ def _of_target(
     if fact.holds_denied:
         yield f"reading {shown} would take in files on the deny list, or may", False
     facts = fact.matches or (fact,)
-    if effect.act is Act.READ and target.pattern is not None and _takes_in(facts, hidden):
+    touched = effect.act is not Act.LIST and target.pattern is not None
+    if touched and _takes_in(facts, hidden):
         yield f"{shown} takes in a file on the deny list", True
     for each in facts:
         if not each.inside:
