@@ -14,9 +14,10 @@ from supervisor.policy.bash.use import IN_DOUBT, Use
 from supervisor.policy.bash.value import Value, known
 
 _DANGEROUS: Final = frozenset(
-    {"sudo", "doas", "pkexec", "su", "runuser", "rm", "dd", "chmod", "chown", "chgrp", "kill",
-     "shred", "wipefs", "bash", "sh", "zsh", "dash", "nc", "ncat", "socat", "xargs", "busybox",
-     "python", "python3", "perl", "ruby", "node", "php", "rimraf", "del-cli", "trash"}
+    {"sudo", "doas", "pkexec", "su", "runuser", "gosu", "run0", "gpg", "gpg2", "rm", "dd", "chmod",
+     "chown", "chgrp", "kill", "shred", "wipefs", "bash", "sh", "zsh", "dash", "nc", "ncat",
+     "socat", "xargs", "busybox", "python", "python3", "perl", "ruby", "node", "php", "rimraf",
+     "del-cli", "trash"}
 )  # fmt: skip
 _VERBS: Final = frozenset(
     """run exec shell develop do enter with spawn start x launch invoke wrap inject ssh

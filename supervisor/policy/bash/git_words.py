@@ -100,9 +100,8 @@ def setting(use: Use, name: str, value: Value) -> bool:
         return False
     text = value.only
     if kind == "text":
-        use.unknown(f"{name} makes git run or heed something else")
-        return True
-    if text is not None and _is_plain(text, table.plain):
+        return _steered(use, name, value)
+    if text is not None and _is_plain(use, text, table.plain):
         return False
     if kind == "read":
         files.read(use, value)
@@ -116,6 +115,14 @@ def setting(use: Use, name: str, value: Value) -> bool:
     return False
 
 
+def _steered(use: Use, name: str, value: Value) -> bool:
+    """Something else that git runs or heeds: a folder of hooks, a file of more settings."""
+    if name.lower().startswith("include"):
+        use.emit(Act.READ, IN_DOUBT, value)
+    use.unknown(f"{name} makes git run or heed something else")
+    return True
+
+
 def _kind_of(name: str, kinds: Mapping[str, tuple[str, ...]]) -> str | None:
     lowered = name.lower().removesuffix("::")  # apt's lists are set by the same option
     section, _, rest = lowered.partition(".")
@@ -124,11 +131,19 @@ def _kind_of(name: str, kinds: Mapping[str, tuple[str, ...]]) -> str | None:
     return next((kinds[each][0] for each in keys if each in kinds), None)
 
 
-def _is_plain(text: str, plain: frozenset[str]) -> bool:
-    """Whether it is a switch, or a program of no harm that gets options of no harm."""
+def _is_plain(use: Use, text: str, plain: frozenset[str]) -> bool:
+    """Whether it is a switch, or a program of no harm that gets options of no harm.
+
+    A long option that the table knows of it (`gpg --export-secret-keys`) has a meaning.
+    """
     words = text.split()
     options = words[1:]
-    return words[:1] != [] and words[0] in plain and all(map(_PLAIN_OPTION.fullmatch, options))
+    if words[:1] == [] or words[0] not in plain or not all(map(_PLAIN_OPTION.fullmatch, options)):
+        return False
+    program = use.look.table.find(words[0])
+    return program is None or not any(
+        each.startswith("--") and each in program.options for each in options
+    )
 
 
 def _server(use: Use, name: str, value: Value) -> bool:

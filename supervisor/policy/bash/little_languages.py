@@ -107,6 +107,17 @@ _ORDERS: Final = re.compile(
 """Lines that aren't calls: `!COMMAND`, `type FILE`; gnuplot's `"< COMMAND"`, Raku's `qx{…}`."""
 
 
+_NIX_PATH: Final = re.compile(r"(?<![\w./~-])(?:\.{0,2}/|~/)[\w./+-]*[\w+-]")
+
+
+def nix(use: Use, code: str) -> None:
+    """Expressions of Nix: a path in one is a file, whatever is done with it."""
+    literals(use, code)
+    for found in _NIX_PATH.finditer(code):
+        use.emit(Act.READ, IN_DOUBT, known(found[0]))
+    use.unknown("runs code that can't be read whole")
+
+
 _DC_TEXT: Final = re.compile(r"#[^\n]*|\[[^\[\]]*\](?!\s*(?:x|s\w[^\n]{0,80}l\wx))")
 """Comments, and texts that aren't run."""
 
@@ -202,6 +213,7 @@ LITTLE: Final[Mapping[str, Callable[[Use, str], None]]] = {
     "make": makefile,
     "mongo": databases.mongo,
     "mysql": databases.mysql,
+    "nix": nix,
     "tmux": tmux,
     "powershell": powershell,
     "postscript": postscript,

@@ -124,10 +124,19 @@ def sent_to(use: Use, value: Value) -> None:
     use.send(Value(value.texts, from_data=True), "sends files to another machine")
 
 
+_OWN_FILE: Final = re.compile(r"(?:[^@/:]*@)?(?:localhost|127(?:\.\d+){1,3}|\[::1\]):(.+)")
+"""`[USER@]localhost:PATH`: a file of this machine, from the home folder on."""
+
+
 def source(use: Use, value: Value) -> None:
     """A file here, with all below it, or one on another machine."""
     if is_remote(value):
         use.send(value, "fetches from another machine")
+        for each in value.texts:
+            found = _OWN_FILE.match(each.text)
+            if found is not None:
+                path = found[1] if found[1].startswith(("/", "~")) else f"~/{found[1]}"
+                use.emit(Act.READ, "is copied", known(path), recursive="recursive" in use.tags)
     else:
         use.emit(Act.READ, "is copied", value, recursive="recursive" in use.tags)
         if "takes" in use.tags and "dry" not in use.tags:

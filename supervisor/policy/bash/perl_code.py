@@ -25,6 +25,11 @@ def perl(use: Use, code: str, text: Tokens) -> None:
             if each.value and each.value.startswith(("/", "~")):
                 value = known(each.value)
                 use.emit(Act.DELETE, "may be removed by code", value, recursive=True)
+    for at, token in enumerate(text.all):
+        behind = [each for each in text.all[at + 1 : at + 3] if each.text != "("][:1]
+        if token.text == "do" and behind and behind[0].value:
+            use.emit(Act.READ, "is run by code", known(behind[0].value))
+            use.unknown("loads code")
     _files_given(use, text)
 
 

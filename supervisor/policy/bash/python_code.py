@@ -18,7 +18,7 @@ from supervisor.policy.bash.python_flow import (
     texts_of,
     texts_that_flow,
 )
-from supervisor.policy.bash.python_tree import children, within
+from supervisor.policy.bash.python_tree import always_true, children, within
 from supervisor.policy.bash.roles_of_code import RUNS, Glob
 from supervisor.policy.bash.use import Use
 from supervisor.policy.bash.value import HOLE, known
@@ -110,9 +110,9 @@ class _Walk(Calls):
         elif isinstance(node, (ast.For, ast.AsyncFor)):
             self.loop(node)
         elif isinstance(node, ast.While):
-            self.expression(node.test)
-            always = isinstance(node.test, ast.Constant) and bool(node.test.value)
+            always = always_true(node.test)
             self.endless += always
+            self.expression(node.test)
             spins, self.spins = self.spins, always and not is_calm(node)
             self.block([*node.body, *node.orelse])
             self.endless -= always

@@ -32,3 +32,15 @@ def within(node: ast.AST) -> list[ast.AST]:
     for each in found:  # it grows meanwhile
         found += children(each)
     return found
+
+
+def always_true(test: ast.expr) -> bool:
+    """Whether a condition holds whatever happens: `True`, `1`, `f() or 1`, `not 0`."""
+    if isinstance(test, ast.Constant):
+        return bool(test.value)
+    if isinstance(test, ast.BoolOp):
+        found = map(always_true, test.values)
+        return any(found) if isinstance(test.op, ast.Or) else all(found)
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return isinstance(test.operand, ast.Constant) and not test.operand.value
+    return False

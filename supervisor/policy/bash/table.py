@@ -239,14 +239,17 @@ class CommandTable:
         object.__setattr__(self, "families", tuple(start for start, _ in self.prefixes))
 
     def find(self, program: str) -> Command | None:
-        """What is known of a program, by its base name; versions (`python3.12`) don't matter."""
+        """What is known of a program, by its base name; versions (`python3.12`) don't matter.
+
+        A shell's own word with a version behind it (`cd-2`) is some program, of any kind.
+        """
         base = program.rpartition("/")[2]
         command = self.commands.get(base)
         if command is not None:
             return command
         base = base.removesuffix(".exe")
         command = self.commands.get(base) or self.commands.get(base.rstrip("0123456789.-"))
-        if command is not None:
+        if command is not None and not command.harmless:
             return command
         for start, command in self.prefixes:
             if base.startswith(start):

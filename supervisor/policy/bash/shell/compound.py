@@ -27,6 +27,8 @@ from supervisor.policy.bash.shell.syntax import (
 )
 
 _TEST_OPERATOR: Final = re.compile(r"&&|\|\||[()<>!](?=[ \t\n]|$)|[()<>]")
+_LACKS_WORD: Final = re.compile(r"(?:\A|[&|(!<>])(?:[&|)<>]|\Z)")
+"""A condition's operators, by their first signs, between which no word stands (`x`)."""
 _NAME_WORD: Final = re.compile(r"[^ \t\n|&;()<>]+")
 _IN: Final = re.compile(r"in(?=[ \t\n;]|\\\n|$)")
 _EMPTY_MIDDLE: Final = re.compile(r"[^;]*;[ \t\n]*;")
@@ -229,6 +231,7 @@ class Compounds(Redirections):
         text = self.text
         self.at += 2
         regex = False
+        signs = ""
         while True:
             self.lines()
             here = self.at
@@ -236,13 +239,17 @@ class Compounds(Redirections):
                 raise Broken("a condition is never closed", start)
             if text.startswith("]]", here) and text[here + 2 : here + 3] in "\n \t;&|()<>":
                 self.at += 2
+                if _LACKS_WORD.search(signs):
+                    raise Broken("a condition lacks a word", start)
                 return node
             operator = None if regex else _TEST_OPERATOR.match(text, here)
             if operator is not None and not text.startswith(("<(", ">("), here):
                 self.at = operator.end()
                 node.words.append(plain_word(operator[0]))
+                signs += operator[0][0]
                 self.count()
                 continue
+            signs += "x"
             if regex:
                 parts = self.parts(regex=True)
                 word = Word(None, parts)

@@ -19,7 +19,7 @@ from supervisor.policy.bash.shell.syntax import (
     Variable,
     Word,
 )
-from supervisor.policy.bash.value import UNKNOWN, Text, Value
+from supervisor.policy.bash.value import HOLE, UNKNOWN, Text, Value
 
 _TILDE: Final = re.compile(r"~([^/:]*)")
 
@@ -59,8 +59,12 @@ def tilde(machine: Machine, text: str, *, assignment: bool = False) -> Value | N
         home = literal("/root")
     elif (user := scope.get("USER")) is not None and user.only == name:
         home = literal(scope.home)
-    elif re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.-]*|[+-][0-9]+", name):
+    elif re.fullmatch(r"[+-][0-9]+", name):
         home = UNKNOWN
+    elif name == HOLE:  # `eval rm ~$USER`
+        home = literal(f"/home/{HOLE}")
+    elif re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.-]*", name):  # where there is such a user
+        home = Value((*UNKNOWN.texts, Text(f"/home/{name}")), UNKNOWN.from_data)
     else:
         return None
     return Value(tuple(Text(each.text + rest) for each in home.texts), home.from_data)

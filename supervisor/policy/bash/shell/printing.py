@@ -44,6 +44,10 @@ def write_output(  # noqa: PLR0913, PLR0917 - the circumstances of a command
         value = scope.cwd if name == "pwd" else scope.get("USER")
         sink.write(DATA if value is None else join((value, literal("\n"))))
         return
+    told = _told(name, argv, scope)
+    if told is not None:
+        sink.write(told)
+        return
     if name == "mktemp":
         sink.write(_temporary(argv, serial))
         return
@@ -65,6 +69,33 @@ def write_output(  # noqa: PLR0913, PLR0917 - the circumstances of a command
         sink.write(_output(argv, stdin, streams, scope, guess=guess))
     else:
         sink.write(unknown_output(argv, stdin, streams, scope, guess=guess))
+
+
+def _told(name: str | None, argv: tuple[Value, ...], scope: Scope) -> Value | None:
+    """What is likely printed by those that are asked for the home folder in a roundabout way."""
+    words = [each.texts[0].text for each in argv[1:]]
+    line = ""
+    if name == "printenv" and len(words) == 1:
+        line = f"echo ${words[0]}"
+    elif name in SHELLS_OF_TEXT and len(words) > 1 and words[0] == "-c":
+        line = words[1]
+    elif name == "eval":
+        line = " ".join(words)
+    elif name == "getent" and words[:1] == ["passwd"] and len(words) > 1:
+        user = scope.get("USER")
+        own = words[1] == HOLE or (user is not None and user.only == words[1])
+        home = scope.home if own else f"/home/{words[1]}"
+        return hinted(DATA, [Text(f"user:x:1000:1000::{home}:/bin/sh")])
+    if line and _ASKS_FOR_HOME.fullmatch(line):
+        return hinted(DATA, [Text(scope.home)])
+    return None
+
+
+SHELLS_OF_TEXT: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash"})
+_ASKS_FOR_HOME: Final = re.compile(
+    rf"\s*(?:echo(?:\s+-n)?|printf\s+[\"']?%s(?:\\n)?[\"']?)\s+"
+    rf"\"?(?:~(?:{HOLE})?|\$HOME|\$\{{HOME\}})/?\"?\s*;?\s*"
+)
 
 
 def _from_stream(
