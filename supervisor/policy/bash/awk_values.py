@@ -42,8 +42,9 @@ def expression(tokens: Words, at: int, names: Mapping[str, str], record: str | N
         elif kind != "text" and (text in _ENDS or (text in {"|", ">", "<"} and not depth)):
             break
         end += 1
-    if [text for _, text in tokens[at : at + 2]] == _SPRINTF and tokens[at + 2 : at + 3]:
-        made = _formatted(tokens, at + 2, end, names, record)
+    start = at + (tokens[at : at + 1] == [("sign", "(")])
+    if [text for _, text in tokens[start : start + 2]] == _SPRINTF and start + 2 < end:
+        made = _formatted(tokens, start + 2, end, names, record)
     else:
         made = "".join(_pieces(tokens, at, end, names, record))
     return made if made and len(made) <= _LONGEST else HOLE

@@ -12,6 +12,7 @@ from supervisor.policy.bash.effect import Act, Effect
 from supervisor.policy.bash.table import Role
 from supervisor.policy.bash.use import IN_DOUBT, Use
 from supervisor.policy.bash.value import Value, known
+from supervisor.policy.hosts import hosts_of, is_metadata
 
 _DANGEROUS: Final = frozenset(
     {"sudo", "doas", "pkexec", "su", "runuser", "gosu", "run0", "gpg", "gpg2", "rm", "dd", "chmod",
@@ -180,6 +181,10 @@ def in_doubt(effect: Effect) -> Effect | None:
         return effect
     if effect.act is Act.READ:
         return replace(effect, reason=IN_DOUBT)
+    if effect.act is Act.SEND:
+        texts = effect.target.texts if effect.target is not None else ()
+        hosts = (host for each in texts for host in hosts_of(each.text))
+        return effect if any(map(is_metadata, hosts)) else None
     if effect.act in {Act.WRITE, Act.DELETE, Act.CHANGE_MODE, Act.LINK}:
         return replace(effect, act=Act.WRITE, reason=IN_DOUBT)
     return None

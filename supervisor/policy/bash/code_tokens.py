@@ -33,7 +33,18 @@ _QUOTE_LIKE: Final = re.compile(
 _BEFORE_REGEX: Final = frozenset(
     {"if", "unless", "and", "or", "not", "split", "grep", "return", "when", "while", "until"}
 )
-_HOLDS: Final = re.compile(r"\$\{?(\w+)\}?|#\{[^}]*\}|@\w+")
+_HOLDS: Final = re.compile(
+    r"\{\$(?P<braced>\w+)\}|\$\{?(?P<name>\w+)\}?|#\{\s*(?P<inner>\w+)\s*\}|#\{[^}]*\}|@\w+"
+)
+_ESCAPE: Final = re.compile(
+    r"\\(?:x\{?([0-9a-fA-F]{2})\}?|u\{?([0-9a-fA-F]{2,4})\}?|([0-7]{2,3})|(.))", re.DOTALL
+)
+_DECIMAL: Final = re.compile(
+    r"\\(?:x([0-9a-fA-F]{2})|u\{([0-9a-fA-F]{2,4})\}|(\d{1,3})|(.))", re.DOTALL
+)
+"""Escapes of most languages, and Lua's: by hexadecimal and octal or decimal numbers, by letters."""
+_RAW_ESCAPES: Final = frozenset({"javascript", "lua"})
+"""Languages in which single quotes take escapes as double ones do."""
 _HOME: Final = re.compile(
     r"\$ENV\{['\"]?HOME['\"]?\}|#\{ENV\[['\"]HOME['\"]\]\}|\$\{process\.env\.HOME\}"
 )
@@ -130,6 +141,8 @@ class Tokens:
         """What a token holds as a text."""
         if kind == "raw" and text[0] == "[":
             return text[2:-2]
+        if kind == "raw" and self.language.name in _RAW_ESCAPES and "\\" in text:
+            return self._unescaped(text[1:-1])
         if kind == "raw":
             return text[1:-1].replace("\\'", "'").replace("\\\\", "\\")
         if kind in {"text", "tick"}:
@@ -150,15 +163,25 @@ class Tokens:
             return text
         text = _LITERAL.sub(r"\2", text)
         text = _HOME.sub(lambda _: self.home, text)
-        text = re.sub(
-            r"\\(x[0-9a-fA-F]{2}|.)",
-            lambda m: chr(int(m[1][1:], 16)) if len(m[1]) > 1 else _ESCAPES.get(m[1], m[1]),
-            text,
-            flags=re.DOTALL,
-        )
+        text = self._unescaped(text)
         if self.language.name in {"perl", "php", "ruby", "tcl", "javascript"}:
             text = _HOLDS.sub(self._held, text)
         return text
+
+    def _unescaped(self, text: str) -> str:
+        """A text with its escapes decoded."""
+        lua = self.language.name == "lua"
+
+        def sign(found: "re.Match[str]") -> str:
+            hexadecimal = found[1] or found[2]
+            if hexadecimal:
+                return chr(int(hexadecimal, 16))
+            if found[3]:
+                number = int(found[3], 10 if lua else 8)
+                return chr(number) if number else "\0"
+            return _ESCAPES.get(found[4], found[4])
+
+        return (_DECIMAL if lua else _ESCAPE).sub(sign, text)
 
     def _held(self, found: "re.Match[str]") -> str:
         """What a variable in a text holds."""
@@ -167,7 +190,9 @@ class Tokens:
             return whole
         if self.language.name == "ruby" and not whole.startswith("#"):
             return whole
-        return self.names.get(found[1] or "", HOLE)
+        name = found["braced"] or found["name"] or found["inner"] or ""
+        value = self.names.get(name, HOLE)
+        return f"{{{value}}}" if found["braced"] and self.language.name != "php" else value
 
     def learn(self, name: str, text: str, at: int) -> None:
         """From token `at` on, a variable of this name holds the text."""

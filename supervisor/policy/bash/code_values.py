@@ -32,8 +32,11 @@ _LISTS: Final = frozenset({"c", "list", "array", "Array", "Array.of", "vector"})
 """Calls that make a list of their arguments."""
 _PUTS_TOGETHER: Final = frozenset({"string", "paste0", "concat", "String.concat"})
 """Calls that make one text of their arguments."""
+_FORMATTED: Final = [")", ":", "format", "("]
+"""Lua's `("…"):format(…)`, from its first closing bracket on."""
 _FORMATS: Final = frozenset({"sprintf", "format"})
 _CONCAT: Final = "concat"
+_TURNED: Final = [".", "reverse"]
 _TURNS: Final = re.compile(r"(?:^|\W)(?:reverse|strrev|rev)$")
 _SAME: Final = frozenset({"toString", "to_s", "to_str", "trim", "strip", "chomp", "valueOf"})
 """Methods that leave a text as it is, for our purposes."""
@@ -45,7 +48,10 @@ _JOINS_PATHS: Final = re.compile(r"(?:^|\W)(?:join|joinpath|resolve|file\.path|p
 _MAKES_PATHS: Final = re.compile(
     r"(?:^|\W)(?:path|posix|File)\W+(?:join|resolve|normalize|expand_path)$"
 )
-_GLOBS: Final = frozenset({"Dir", "Dir.glob", "glob", "fs.globSync", "globSync", "glob.sync"})
+_LISTS_FOLDER: Final = "list.files"
+_GLOBS: Final = frozenset(
+    {"Dir", "Dir.glob", "glob", "fs.globSync", "globSync", "glob.sync", _LISTS_FOLDER}
+)
 """Calls, and what is asked by `[…]`, that give the files that a text fits."""
 _WORDS: Final = ("%w", "qw", "%i")
 
@@ -206,9 +212,19 @@ class Values:
             changed = self._changed(tokens)
         if changed is not None:
             return changed
+        if tokens[-1].kind == "number" and tokens[-1].text.isdigit():
+            sign = [each.text for each in tokens[:-1]]
+            if sign in ([], ["-"]):
+                return int(tokens[-1].text) * (-1 if sign else 1)
+        return _bounded("".join(self._pieces(tokens)))
+
+    def _pieces(self, tokens: Sequence[Token]) -> list[str]:
+        """The texts that are put together, with holes for what isn't known."""
         names = self.tokens.names
-        pieces = []
+        pieces: list[str] = []
         skip = 0
+        groups: list[bool] = []
+        """For each bracket that is open whether it only groups (`"." . ("env")`)."""
         for at, each in enumerate(tokens):
             if at < skip:
                 continue
@@ -221,16 +237,19 @@ class Values:
                 pieces.append(told[0])
                 skip = told[1]
             elif each.value is not None:
-                pieces.append(each.value)
+                turned = [one.text for one in tokens[at + 1 : at + 3]] == _TURNED
+                pieces.append(each.value[::-1] if turned else each.value)
+                skip = at + 3 if turned else skip
+            elif each.text == "(":
+                groups.append(bool(at) and tokens[at - 1].text in _JOINS)
+                pieces += [] if groups[-1] else [HOLE]
+            elif each.text == ")":
+                pieces += [] if groups and groups.pop() else [HOLE]
             elif each.kind == "name" and each.text.lstrip(_SIGILS) in names:
                 pieces.append(names[each.text.lstrip(_SIGILS)])
             elif each.text not in _JOINS:
                 pieces.append(HOLE)
-        if tokens[-1].kind == "number" and tokens[-1].text.isdigit():
-            sign = [each.text for each in tokens[:-1]]
-            if sign in ([], ["-"]):
-                return int(tokens[-1].text) * (-1 if sign else 1)
-        return _bounded("".join(pieces))
+        return pieces
 
     def _changed(self, tokens: Sequence[Token]) -> str | None:
         """`string(".", "env")`, `join(" ", …)`, `pack("H*", …)`, or one text turned round."""
@@ -261,6 +280,8 @@ class Values:
             return self._formatted(_parted(tokens[2:-1]))
         if len(tokens) > 2 and tokens[1].text == "%" and tokens[0].kind in _TEXTS:  # noqa: PLR2004
             return self._formatted([[tokens[0]], *_parted(_bare(tokens[2:]))])
+        if [each.text for each in tokens[2:6]] == _FORMATTED and tokens[0].text == "(":
+            return self._formatted([[tokens[1]], *_parted(tokens[6:-1])])
         if _CONCAT in tokens[0].text or (len(tokens) > 1 and tokens[1].text == "."):
             return self._put_behind(tokens)
         return None
@@ -302,7 +323,7 @@ class Values:
         if not pieces or (globs and not isinstance(pieces[0], str)):
             return None
         if globs:
-            return Glob(pieces[0])
+            return Glob(f"{pieces[0]}/*" if name == _LISTS_FOLDER else pieces[0])
         path = ""
         for each in pieces:
             text = each if isinstance(each, str) else HOLE
@@ -313,6 +334,8 @@ class Values:
         """`join(" ", "a", qw(b c))`, `implode(" ", ["a", "b"])`."""
         groups = _parted(tokens[2:-1])
         mark = self.folded(groups[0]) if groups else None
+        if groups and len(groups[0]) == 1 and groups[0][0].value == "":
+            mark = ""
         texts: list[object] = []
         for group in groups[1:]:
             value = self.listed(group)

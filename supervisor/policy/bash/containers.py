@@ -12,7 +12,7 @@ from supervisor.policy.bash.effect import Act, Effect
 from supervisor.policy.bash.options import parse
 from supervisor.policy.bash.places import flat, join
 from supervisor.policy.bash.roles import joined, option_values, play_as
-from supervisor.policy.bash.use import Use
+from supervisor.policy.bash.use import IN_DOUBT, Use
 from supervisor.policy.bash.value import HOLE, Text, Value, known
 
 Mounts = Sequence[tuple[str, Value]]
@@ -22,6 +22,9 @@ _IMAGE: Final = re.compile(r"[:@][^/]*\Z")
 """The tag and the digest of an image."""
 _HERE: Final = frozenset({"localhost", "127.0.0.1", "::1", "[::1]", "0.0.0.0", "127.1"})  # noqa: S104
 _RUNS_OF_SSH: Final = frozenset({"proxycommand", "localcommand", "knownhostscommand"})
+_READ_BY_SSH: Final = frozenset(
+    {"userknownhostsfile", "globalknownhostsfile", "certificatefile", "revokedhostkeys"}
+)
 _LOADED_BY_SSH: Final = frozenset({"pkcs11provider", "securitykeyprovider"})
 _OWN: Final = frozenset({Act.SEND, Act.SYSTEM, Act.ESCALATE, Act.LOSE, Act.REVEAL})
 """What the carrier itself does here."""
@@ -170,6 +173,9 @@ def ssh_setting(use: Use, value: Value) -> None:
         use.unknown("loads a library that speaks to a key's device")
     elif lowered == "identityfile":
         play_as(use, "read", known(text.strip()))
+    elif lowered in _READ_BY_SSH:
+        for each in text.split():
+            use.emit(Act.READ, IN_DOUBT, known(each))
     elif lowered in {"proxyjump", "hostname"}:
         use.send(Value(known(text.strip()).texts, value.from_data), "goes by another machine")
 

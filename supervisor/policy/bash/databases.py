@@ -69,9 +69,15 @@ def sql(use: Use, code: str) -> None:
         use.unknown("makes a database run code")
 
 
+_IN_BACKTICKS: Final = re.compile(r"\\\w+[^\n`]*`([^`\n]+)`")
+"""An argument of a backslash command that a shell prints."""
+
+
 def psql(use: Use, code: str) -> None:
     """SQL with backslash commands."""
     sql(use, code)
+    for found in _IN_BACKTICKS.finditer(code):
+        use.script(known(found[1]))
     for found in re.finditer(r"\\!\s*([^\n]*)|\\(\w+)\s*([^\n]*)", code):
         if found[1] is not None:
             use.script(known(found[1] or "sh"))

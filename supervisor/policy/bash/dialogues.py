@@ -5,6 +5,7 @@ from typing import Final
 
 from supervisor.policy.bash.apply import apply
 from supervisor.policy.bash.code import run_code
+from supervisor.policy.bash.containers import scp
 from supervisor.policy.bash.places import join
 from supervisor.policy.bash.roles import joined, option_values, play_as
 from supervisor.policy.bash.use import Use, substituted
@@ -43,9 +44,15 @@ def editor(use: Use) -> None:
         run_code(use, "lua" if script else "ed", stdin.text)
 
 
+_OVER_SSH: Final = frozenset({"sftp", "psftp"})
+
+
 def dialogue(use: Use) -> None:
     """Orders in the language that a tag names (`in:psql`), unless an option holds them."""
-    apply(use)
+    if use.base in _OVER_SSH:
+        scp(use)
+    else:
+        apply(use)
     stdin = use.invocation.stdin
     language = next((tag[3:] for tag in use.tags if tag.startswith("in:")), "expect")
     if stdin is not None and not option_values(use, "code"):

@@ -165,6 +165,10 @@ def _module(use: Use) -> None:
         open_to_all(use, word.texts[0].text)
     for value in option_values(use, "module"):
         roles = calls.get(value.only or "", ())
+        place = join(use.cwd, known(f"{(value.only or '').replace('.', '/')}.py"))
+        text = use.look.kept.of(place)
+        if text is not None:
+            run_code(use, "python", text)
         if value.only is None:
             use.unknown("runs a module that can't be told before it runs")
         for kind in roles[:1]:

@@ -33,7 +33,7 @@ _USED: Final = re.compile(r"\s*\.\s*(?:execute|IO|slurp|toFile|text)\b")
 """What is done with a text that stands behind `print`."""
 _STARTED: Final = re.compile(
     r"(?:call-process|start-process|process-file|run-program|system\*|\bCommand|System\.cmd"
-    r"|open_port|\bexec\w*|\bspawn\w*|\bProcess\b[\w.]*|\bproc\w*|\brun|/sh\b)\W*?((?:[^;\n]{0,24}?"
+    r"|open_port|(?=\[[^\[\]\n]*\]\s*\.\s*execute\b)|\bexec\w*|\bspawn\w*|\bProcess\b[\w.]*|\bproc\w*|\brun|/sh\b)\W*?((?:[^;\n]{0,24}?"
     r"(?:\"[^\"\n]*\"|'[^'\n]*')){2,8})",
     re.IGNORECASE,
 )
@@ -41,7 +41,8 @@ _STARTED: Final = re.compile(
 _CLEARS: Final = re.compile(
     r"rm_rf|rm_r\b|rmtree|remove_?tree|del_dir_r|delete-directory|delete_?dir(?:ectory)?\b|delete_?recurs"
     r"|remove_?(?:dir|path|all|recurs|directoryrecurs)\w*|rmdir|delete-(?:file-)?tree|\brm\s+-\w*[rR]"
-    r"|\.walkBottomUp|\bdelTree|rimraf|confirm_recursive|dired-delete|removeItem",
+    r"|\.walkBottomUp|\bdelTree|rimraf|confirm_recursive|dired-delete|removeItem"
+    r"|Directory\]::Delete",
     re.IGNORECASE,
 )
 """What code says that removes a folder with all below it, whatever the language."""

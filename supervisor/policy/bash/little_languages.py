@@ -1,5 +1,6 @@
 """Little languages in a command's words, by their names in the table."""
 
+import base64
 import re
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -73,6 +74,11 @@ _POWERSHELL_RUNS: Final = re.compile(
 
 
 _TYPES: Final = re.compile(r"(^|[;|{\n]\s*)type(?=\s)", re.IGNORECASE)
+_EMPTIED: Final = re.compile(
+    r"(?:Get-ChildItem|gci|ls|dir)\s+(?:-\w+\s+)*([^\s|;-]\S*)[^|;\n]*\|\s*(?:Remove-Item|ri|rm|del)\b",
+    re.IGNORECASE,
+)
+"""`Get-ChildItem FOLDER | Remove-Item`."""
 _CALLED_BLOCK: Final = re.compile(r"[&.]\s*\{([^{}]*)\}")
 
 
@@ -84,8 +90,20 @@ def powershell(use: Use, code: str) -> None:
     if plain != code:
         likely(use, lambda: use.script(known(plain)))
     literals(use, code)
+    for found in _EMPTIED.finditer(code):
+        use.script(known(f"rm -rf {found[1]}"), stdin=False)
     if _POWERSHELL_CONNECTS.search(code) and _POWERSHELL_RUNS.search(code):
         use.emit(Act.REMOTE_SHELL, "runs what the network says")
+
+
+def encoded(use: Use, code: str) -> None:
+    """PowerShell's `-EncodedCommand`: base64 of UTF-16."""
+    try:
+        text = base64.b64decode(code, validate=True).decode("utf-16-le")
+    except ValueError:
+        use.unknown("runs code that can't be read whole")
+    else:
+        powershell(use, text)
 
 
 def lines(use: Use, code: str) -> None:
@@ -95,16 +113,18 @@ def lines(use: Use, code: str) -> None:
     literals(use, code)
     for found in _ORDERS.finditer(code):
         if found[2] is None:
-            use.script(known(found[1] or found[3] or found[4]))
+            use.script(known(found[1] or found[3] or found[4] or found[5]))
         else:
             use.emit(Act.READ, IN_DOUBT, known(found[2]))
 
 
 _ORDERS: Final = re.compile(
     r"(?:^|[;\n])\s*:?!\s*([^\n;]+)|(?:^|[;\n])\s*(?:type|load|source|run|cat|include)\s+([\w./~-]+)"
-    r"|[\"']<\s*([^\"'\n]+)[\"']|\bqq?x\s*[{(\[/|]([^})\]/|\n]+)",
+    r"|[\"'][<|]\s*([^\"'\n]+)[\"']|\bqq?x\s*[{(\[/|]([^})\]/|\n]+)"
+    r"|\b(?:run|shell)\s*<\s*([^<>\n]+)>",
 )
-"""Lines that aren't calls: `!COMMAND`, `type FILE`; gnuplot's `"< COMMAND"`, Raku's `qx{…}`."""
+"""Lines that aren't calls: `!COMMAND`, `type FILE`; gnuplot's `"< COMMAND"` and `"| COMMAND"`,
+Raku's `qx{…}` and `run <…>`."""
 
 
 _NIX_PATH: Final = re.compile(r"(?<![\w./~-])(?:\.{0,2}/|~/)[\w./+-]*[\w+-]")
@@ -144,6 +164,11 @@ def cmake(use: Use, code: str) -> None:
     for found in re.finditer(r"\bfile\s*\(\s*(\w+)\s+([^)]*)\)", code, re.IGNORECASE):
         names = [each.strip('"') for each in found[2].split()]
         reads = found[1].upper() in {"READ", "STRINGS", "SHA256", "MD5", "SHA1", "COPY"}
+        if found[1].upper() in {"REMOVE", "REMOVE_RECURSE"}:
+            for name in names:
+                deep = found[1].upper() == "REMOVE_RECURSE"
+                use.emit(Act.DELETE, "is removed by a script", known(name), recursive=deep)
+            continue
         for name in names[:1]:
             use.emit(Act.READ if reads else Act.WRITE, "is used by a script", known(name))
         if found[1].upper() in {"RENAME", "COPY", "COPY_FILE", "CREATE_LINK", "INSTALL"}:
@@ -203,6 +228,7 @@ LITTLE: Final[Mapping[str, Callable[[Use, str], None]]] = {
     "curlrc": curlrc,
     "dc": dc,
     "ed": editors.ed,
+    "encoded": encoded,
     "expect": expect,
     "ftp": ftp,
     "gdb": editors.gdb,

@@ -60,6 +60,11 @@ def other_code(use: Use, name: str, code: str, depth: int = 0) -> None:
     _Reading(use, language, code, depth).all()
 
 
+_APPENDS: Final = frozenset({("+", "="), (".", "="), ("<", "<")})
+"""Signs behind a name by which its text gets more behind it."""
+_LONGEST_APPENDED: Final = 4_096
+
+
 class _Reading:
     def __init__(self, use: Use, language: Language, code: str, depth: int) -> None:
         self.use = use
@@ -147,6 +152,23 @@ class _Reading:
         if isinstance(value, str):
             self.text.learn(name, value, at)
 
+    def assigned_at(self, at: int, name: str, sign: str) -> None:
+        """The name at this place, if what stands behind it gives it a value."""
+        behind = self.text.text(at + 2)
+        if sign == "=" and behind not in {"=", ">", "~"}:
+            self.assigned.add(name)
+            self.assign(at + 2, name)
+        elif (sign, behind) in _APPENDS:
+            self.append(at, name)
+
+    def append(self, at: int, name: str) -> None:
+        """`c += "x"`, `$c .= "x"`, `c << "x"`: a text that is known gets longer."""
+        held = self.text.names.get(name)
+        more = self.values.folded(self.values.until(at + 3)) if held is not None else None
+        if held is not None and self.left > 0 and len(held) < _LONGEST_APPENDED:
+            self.left -= 1
+            self.text.learn(name, held + (more if isinstance(more, str) else HOLE), at)
+
     def grows(self, at: int, name: str, last: str) -> None:
         """`list.push("x")`, `list << "x"`."""
         if last in _GROWS:
@@ -233,13 +255,8 @@ class _Reading:
             first, _, rest = bare.partition(".")
             bare = f"{self.aliases[first]}.{rest}" if first in self.aliases else bare
         after = self.tokens[at + 1] if at + 1 < len(self.tokens) else None
-        if (
-            after is not None
-            and after.text == "="
-            and self.text.text(at + 2) not in {"=", ">", "~"}
-        ):
-            self.assigned.add(bare)
-            self.assign(at + 2, bare)
+        if after is not None:
+            self.assigned_at(at, bare, after.text)
         last = last_part(bare)
         if self.values.lists and (last in _GROWS or self.text.text(at + 1) == "<"):
             self.grows(at, bare, last)

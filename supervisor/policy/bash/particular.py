@@ -8,7 +8,7 @@ from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.files import arrive, is_stream
 from supervisor.policy.bash.places import flat, join
 from supervisor.policy.bash.roles import option_values, play_as
-from supervisor.policy.bash.use import IN_DOUBT, UNTRACKED, Use
+from supervisor.policy.bash.use import IN_DOUBT, UNTRACKED, Use, substituted
 from supervisor.policy.bash.value import HOLE, Value, known
 
 _MODE: Final = re.compile(r"-[rwxXstugo,+=-]+")
@@ -212,6 +212,11 @@ def cmake(use: Use) -> None:
         scripts = option_values(use, "script")
         if stdin is not None and any(is_stream(each) for each in scripts):
             play_as(use, "code", stdin.text, "cmake")
+        for each in scripts:
+            given = substituted(use, each)
+            kept = use.look.kept.of(join(use.cwd, each))
+            for code in filter(None, (given.text if given else None, kept)):
+                play_as(use, "code", code, "cmake")
         for text in texts:
             found = _CMAKE_PROGRAMS.match(text)
             if found and not text[found.end() :].startswith(_SYSTEM):

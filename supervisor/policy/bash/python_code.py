@@ -33,7 +33,11 @@ _MAGIC: Final = re.compile(
 _ADDS: Final = frozenset({"add", "write"})
 _MAPS: Final = frozenset({"map", "imap", "starmap", "filter", "submit"})
 """Calls of a function that their first argument is, for each of the second."""
-_LOOSE: Final = frozenset({"exec", "eval", "compile", "__import__", "getattr", "setattr"})
+_EVALUATES: Final = frozenset(
+    {"exec", "eval", "compile", "timeit.timeit", "timeit.repeat", "timeit.Timer", "cProfile.run",
+     "profile.run", "pdb.run", "trace.Trace.run", "code.compile_command"}
+)  # fmt: skip
+_LOOSE: Final = _EVALUATES | {"__import__", "getattr", "setattr"}
 
 
 def python_code(use: Use, code: str) -> None:
@@ -323,7 +327,7 @@ class _Walk(Calls):
         text = self.fold(node.args[0]) if node.args else None
         if self.connects and node.args and is_received(node.args[0], self.received):
             self.use.emit(Act.REMOTE_SHELL, "runs what the network says")
-        if name in {"exec", "eval", "compile"} and isinstance(text, str) and HOLE not in text:
+        if name in _EVALUATES and isinstance(text, str) and HOLE not in text:
             python_code(self.use, text)
         elif name == "__import__" and isinstance(text, str):
             self.module(text)
