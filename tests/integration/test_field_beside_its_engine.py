@@ -18,6 +18,7 @@ import httpx
 import pytest
 from pytest_docker.plugin import Services
 
+from supervisor.observability.health import version
 from tests.worlds.house import bash, calls, prompt, step
 from tests.worlds.process_house import SCENARIO
 from tests.worlds.strict_sse import StrictParser
@@ -196,6 +197,15 @@ def test_a_sandbox_beside_us_sees_the_vault_and_the_mask_is_in_place(project: Pr
     assert "CANARY-of-the-vault" not in repr(turn)
     denied = [event["rule"] for event in turn if event["type"] == "permission_denied"]
     assert denied == ["env-files"]
+
+
+def test_the_program_in_the_image_tells_its_version_and_its_log_has_no_token(
+    project: Project,
+) -> None:
+    demo = project.container("demo")
+    assert docker("exec", demo, "trustfloor", "--version").strip() == f"trustfloor {version()}"
+    assert "token in" in docker("logs", demo)
+    assert project.token not in docker("logs", demo)
 
 
 def test_the_containers_are_as_the_page_says(project: Project) -> None:
