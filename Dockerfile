@@ -24,6 +24,7 @@ ENV HOME=/home/trustfloor \
     PYTHONPATH=/opt/trustfloor/app:/opt/trustfloor/site \
     PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \
+    TRUSTFLOOR_SHOW_TOKEN=false \
     TRUSTFLOOR_VAULT=/vault \
     TRUSTFLOOR_DATA_DIR=/var/lib/trustfloor/data \
     TRUSTFLOOR_RUNTIME_DIR=/run/trustfloor/turns

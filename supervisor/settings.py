@@ -133,6 +133,8 @@ class Settings(BaseSettings):
     audit_key_file: Path | None = Field(None, validation_alias=_named("audit_key_file"))
     """What the audit log is signed with; None: beside the log."""
     log_format: Literal["human", "json"] = Field("human", validation_alias=_named("log_format"))
+    show_token: bool = Field(default=True, validation_alias=_named("show_token"))
+    """Whether `serve` prints the owner's token once, where it is no journal of the machine's."""
 
     @field_validator("vault", mode="after")
     @classmethod

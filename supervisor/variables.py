@@ -25,7 +25,7 @@ SETTINGS: Final = (
     "waiting_seconds",
     "turn_seconds", "approval_seconds", "question_seconds", "shutdown_seconds",
     "mcp_variables", "webhook_url", "webhook_secret", "audit_file_mb", "audit_file_days",
-    "audit_key_file", "traces_url", "log_format",
+    "audit_key_file", "traces_url", "log_format", "show_token",
 )  # fmt: skip
 """The names of all settings (`settings.Settings`)."""
 ENGINE_SOCKET: Final = "/var/run/docker.sock"

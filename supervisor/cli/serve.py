@@ -265,8 +265,9 @@ def _announce(parts: Parts, listener: socket.socket) -> None:
     _say(f"model      {settings.model or 'as each session asks, by the real API'}")
     _say(f"floor      {settings.floor.value}")
     shown = settings.data_dir / _TOKEN_SHOWN
-    # In the journal it would stay, for others to read.
-    if not shown.exists() and not goes_to_journal(sys.stdout.fileno(), os.environ):
+    # In a journal it would stay, for others to read.
+    stays = goes_to_journal(sys.stdout.fileno(), os.environ)
+    if settings.show_token and not stays and not shown.exists():
         _say(f"token      {parts.token.get_secret_value()}   (shown this once)")
         shown.touch(mode=0o600)
     _say(f"token in   {settings.data_dir / 'token'}")

@@ -204,6 +204,11 @@ class TestAFirstStart:
             assert not any(second.token in line for line in second.lines)
             assert any(str(token_file) in line for line in second.lines)
 
+    async def test_prints_no_token_where_it_is_told_not_to(self, tmp_path: Path) -> None:
+        async with supervisor_process(tmp_path, SCENARIO, show_token="false") as running:
+            assert not any(running.token in line for line in running.lines)
+            assert any("token in" in line for line in running.lines)
+
     async def test_writes_no_token_into_the_journal(self, tmp_path: Path) -> None:
         (tmp_path / "vault").mkdir()
         with (
