@@ -212,9 +212,19 @@ def _glued(options: Mapping[str, Option], word: Value, parsed: Parsed) -> None:
                 parsed.reports.append(value)
 
 
+_FLAG: Final = Option()
+_PLAIN: Final = frozenset({"text", "read", "doubt"})
+"""Roles of values that are none of the danger of an option, but may hide what stands there."""
+
+
 def _short(command: Command, name: str) -> Option | None:
-    """The long option that the name abbreviates, if it can only mean one."""
+    """The long option that the name abbreviates, if it can only mean one.
+
+    Whole words of a longer name (`--batch` of `--batch-size`) are rather an option of their own:
+    one that isn't listed, as it takes no value. What follows must not be taken for one then.
+    """
     found: Option | None = None
+    whole = True
     # They are in order: those that begin with the name stand together.
     for long in command.longs[bisect_left(command.longs, name) :]:
         if not long.startswith(name):
@@ -223,6 +233,9 @@ def _short(command: Command, name: str) -> Option | None:
         if found is not None and found != option:
             return None
         found = option
+        whole = whole and long[len(name) : len(name) + 1] == "-"
+    if whole and found is not None and found.role is not None and found.role.kind in _PLAIN:
+        return _FLAG
     return found
 
 
