@@ -51,7 +51,9 @@ _POSIX_FILE: Final = re.compile(r"\bPOSIX\s+file\s+\"((?:[^\"\\\\]|\\\\.)*)\"", 
 
 def applescript(use: Use, code: str) -> None:
     """AppleScript: `do shell script`, and orders to other programs."""
-    for found in re.finditer(r"do\s+shell\s+script\s+\"((?:[^\"\\]|\\.)*)\"", code):
+    for found in re.finditer(
+        r"(?:do(?:\s+shell)?\s+script|write\s+text)\s+\"((?:[^\"\\]|\\.)*)\"", code
+    ):
         use.script(known(found[1].replace('\\"', '"').replace("\\\\", "\\")))
         if re.search(r"with\s+administrator\s+privileges", code):
             use.emit(Act.ESCALATE, "runs with another user's rights")

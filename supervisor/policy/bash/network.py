@@ -90,7 +90,8 @@ def _span(found: re.Match[str]) -> list[str]:
 def _saved(use: Use, address: str) -> None:
     """What is fetched is kept under the last name of its address, unless an option names it."""
     named = any(option.role and option.role.kind == "write" for option, _ in use.parsed.values)
-    path = address.partition("://")[2].partition("?")[0]
+    _, scheme, rest = address.partition("://")
+    path = (rest if scheme else address).partition("?")[0]
     if "placed" in use.tags and "/" in path:
         _placed(use, path)
         return
