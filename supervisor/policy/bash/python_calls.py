@@ -48,6 +48,8 @@ class Calls:
         """Names of open files, with their paths."""
         self.deletes = False
         """Whether something is removed that can't be told."""
+        self.modes = False
+        """Whether the mode or owner of something changes that can't be told."""
         self.walked: list[str] = []
         """Folders that it goes through, by absolute paths."""
         self.shells = False
@@ -100,6 +102,9 @@ class Calls:
             not values or values[0] is None or HOLE in str(values[0])
         ):
             self.deletes = True
+        if roles[0].lstrip(".") == "mode":
+            changed = own if roles[0][0] == "." else values[0] if values else None
+            self.modes = self.modes or changed is None or HOLE in str(changed)
         if roles[0] in RUNS and values and _is_shell(values[0]):
             self.shells = True
         if roles[0] in FLOWS and (not values or values[0] is None) and not named:
@@ -147,10 +152,13 @@ class Calls:
             self.use.look.kept.hold(join(self.use.cwd, known(path)), told)
 
     def empty(self) -> None:
-        """What is removed may be all that was gone through."""
+        """What is removed, or changed, may be all that was gone through."""
         for each in self.walked:
             value = known(each)
-            self.use.emit(Act.DELETE, "may be removed by code", value, recursive=True)
+            if self.deletes:
+                self.use.emit(Act.DELETE, "may be removed by code", value, recursive=True)
+            if self.modes:
+                self.use.emit(Act.CHANGE_MODE, "may be changed by code", value, recursive=True)
 
     def takes_orders(self, node: ast.Call, role: str) -> bool:
         """Whether a program that is started is a shell, or is told by the connection what to do."""

@@ -48,7 +48,7 @@ def python_code(use: Use, code: str) -> None:
         if ".connect" in code or "create_connection" in code:
             walk.received = received(tree)
         walk.block(tree.body)
-        if walk.deletes:
+        if walk.deletes or walk.modes:
             walk.empty()
         if walk.shells:
             doubtful(use, texts_of(tree), "system")

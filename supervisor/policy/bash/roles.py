@@ -284,7 +284,15 @@ def _typed(use: Use, value: Value) -> None:
 
 
 def _pid(use: Use, value: Value) -> None:
-    use.emit(Act.SIGNAL, "is signalled", value)
+    every = use.base in {"pkill", "skill"} or any(each.only in _BY_PATTERN for each in use.argv)
+    all_of_them = every and any(_ANY_NAME.fullmatch(each.text) for each in value.texts)
+    reason = "signals all processes" if all_of_them else "is signalled"
+    use.emit(Act.SIGNAL, reason, value, severe=all_of_them)
+
+
+_BY_PATTERN: Final = frozenset({"-r", "--regexp"})
+_ANY_NAME: Final = re.compile(r"\^?\.[*+]?\$?|\^|\.\{1,\}|\[a-z\][*+]?")
+"""What fits the name of any process."""
 
 
 HANDLERS: Final[Mapping[str, Handler]] = {
