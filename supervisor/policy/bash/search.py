@@ -89,7 +89,8 @@ class Chosen:
         `*/dist/*` is `**/dist/**`; None where no folder is named, or the files are by their names.
         """
         for glob in self.within:
-            first, *parts, last = glob.split("/")
+            first, *parts = glob.split("/")
+            last = parts.pop() if parts else ""
             plain = all(each == "*" or _is_name(each) for each in parts)
             if first == last == "*" and plain and any(map(_is_name, parts)):
                 return "/".join("**" if each == "*" else each for each in (first, *parts, last))
