@@ -20,8 +20,8 @@ STYLES: Final = frozenset({"gnu", "stop", "single", "equals", "keys", "bundle"})
 READERS: Final = frozenset(
     """ansible api bwrap chmod cloud cmake compiler crontab dialogue docker-run editor env
     escalate fd fetched find fzf git-batch git-clean git-config goals httpie interpreter kill
-    kubectl-get later letters link listing make orders parallel patch printenv ps quoting redis
-    requests root scp scripts served shell sqlite ssh ssh-keygen start-stop tar test tftp
+    kubectl-get later letters link listing make orders parallel parted patch printenv ps quoting
+    redis requests root scp scripts served shell sqlite ssh ssh-keygen start-stop tar test tftp
     xargs""".split()  # noqa: SIM905
 )
 """Programs with a little language of their own: `readers.py` knows them by these names."""

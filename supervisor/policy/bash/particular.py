@@ -240,6 +240,21 @@ def start_stop(use: Use) -> None:
     apply(use)
 
 
+_PARTED_SHOWS: Final = frozenset(
+    """print free all list devices unit compact mib mb gib gb kib kb tib tb s b""".split()  # noqa: SIM905
+)
+
+
+def parted(use: Use) -> None:
+    """`parted DEVICE COMMAND…`: `print` shows the partitions, with `unit` as they are wanted."""
+    device, *words = use.parsed.operands or [known("")]
+    said = {(each.only or HOLE).lower() for each in words}
+    if "print" in said and said <= _PARTED_SHOWS:
+        use.emit(Act.LIST, "is listed", device)
+    else:
+        apply(use)
+
+
 _HERE: Final = frozenset({".", "./"})
 
 

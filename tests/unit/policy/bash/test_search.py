@@ -75,3 +75,46 @@ def test_a_search_of_many_names_stays_bounded_and_keeps_the_hidden_one() -> None
     ways = search([known(each) for each in f"find . {names} -o -name .env".split()]).all
     assert len(ways) < 300
     assert ".env" in globs_of(ways, ".")
+
+
+@pytest.mark.parametrize(
+    ("test", "start", "folder"),
+    [
+        ("-path './build/*'", ".", "./build"),
+        ("-wholename './build/a/*.o'", "./", "./build/a"),
+        ("-path 'src/gen/*'", "src", "src/gen"),
+        ("-path '/usr/lib/*'", "/", "/usr/lib"),
+        ("-path 'build/*'", ".", None),
+        ("-path './*'", ".", None),
+        ("-path './../*'", ".", None),
+        ("-path './b*/x/*'", ".", None),
+        ("-path '*'", ".", None),
+        ("-path './build'", ".", None),
+        ("-ipath './build/*'", ".", None),
+        ("-not -path './build/*'", ".", None),
+    ],
+)
+def test_a_path_tells_the_folder_that_its_files_lie_in(
+    test: str, start: str, folder: str | None
+) -> None:
+    (way,) = search([known(each) for each in shlex.split(f"find {start} {test}")]).all
+    assert way.folder(start) == folder
+
+
+@pytest.mark.parametrize(
+    ("glob", "anywhere"),
+    [
+        ("*/dist/*", "**/dist/**"),
+        ("*/a/*/b/*", "**/a/**/b/**"),
+        ("*/dist/*.map", None),
+        ("*/d*/*", None),
+        ("*/../*", None),
+        ("*/*", None),
+        ("*", None),
+        ("dist", None),
+        ("./dist/*", None),
+    ],
+)
+def test_a_path_tells_a_folder_that_may_lie_anywhere(glob: str, anywhere: str | None) -> None:
+    (way,) = search([known(each) for each in ("find", ".", "-path", glob)]).all
+    assert way.anywhere == anywhere
