@@ -8,6 +8,7 @@ from supervisor.policy.bash import files, git_words, listed, listening, network,
 from supervisor.policy.bash.code import run_code
 from supervisor.policy.bash.effect import Act
 from supervisor.policy.bash.files import is_stream
+from supervisor.policy.bash.literals import A_SHELL
 from supervisor.policy.bash.options import cut
 from supervisor.policy.bash.places import below, join, looks_like_path
 from supervisor.policy.bash.table import Role
@@ -25,6 +26,11 @@ _IN_REPORTS: Final = re.compile(r"[=,:]+")
 _ADDRESS: Final = re.compile(r"\b(?!file:)[A-Za-z][\w+.-]*://[^\s,]*")
 _METHOD: Final = re.compile(r"(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|TRACE|QUERY) +")
 """What a request begins with (`GET http://…`)."""
+_SHELL: Final = re.compile(A_SHELL)
+_RUN_TESTS: Final = frozenset(
+    """npm pnpm yarn bun deno pytest py.test go cargo jest vitest mocha ava rspec phpunit ctest
+    playwright cypress mvn mvnw gradle gradlew dotnet mix rake""".split()  # noqa: SIM905
+)
 _SUBSTITUTION: Final = re.compile(
     r"(?:flags=\w+;)?s?(?P<mark>[^\w\s])(?:(?!(?P=mark)).)*(?P=mark)(?P<put>(?:(?!(?P=mark)).)*)"
 )
@@ -77,19 +83,33 @@ def _doubt(use: Use, value: Value) -> None:
             if len(value.texts) > 1 or "::" in text:
                 return
         if len(text) <= _LONGEST_DOUBT and not _SIGNS.isdisjoint(text):
-            for line in text.splitlines() if " " in text else (text,):
-                _doubt_parts(use, line, from_data=value.from_data)
+            if " " not in text or _may_be_run(use, text):
+                _doubt_parts(use, text, len(text), from_data=value.from_data)
+                continue
+            for line in text.splitlines():
+                said = _METHOD.sub("", line)
+                first = said.partition(" ")[0]
+                _doubt_parts(use, said, len(first), from_data=value.from_data)
 
 
-def _doubt_parts(use: Use, text: str, *, from_data: bool) -> None:
+def _may_be_run(use: Use, text: str) -> bool:
+    """Whether words in one may be an order that an unknown program runs: `pm2 start 'curl …'`.
+
+    Not for scripts of one's own and what runs tests: to them it is a sentence, as in
+    `check.py 'git show HEAD:.env'` and `npm test -- -t 'denies curl …'`.
+    """
+    if any(_SHELL.fullmatch(each.texts[0].text) for each in use.argv[1:]):
+        return True
+    own = use.command.reader == "interpreter" or "/" in use.program or use.base in _RUN_TESTS
+    first = text.split(maxsplit=1)[0].rpartition("=")[2]
+    return not own and use.look.table.find(first) is not None
+
+
+def _doubt_parts(use: Use, text: str, end: int, *, from_data: bool) -> None:
     """Files and addresses in a word with signs, as in `out=FILE`, `@FILE`, `HEAD:FILE`.
 
-    What begins behind a blank is said in a sentence: `check.py 'git show HEAD:.env'`.
+    Those count that begin before its `end`: what comes behind a blank is said in a sentence.
     """
-    if text[:1].isupper():
-        text = _METHOD.sub("", text)
-    end = text.find(" ")
-    end = len(text) if end < 0 else end
     if "://" in text:
         for found in _ADDRESS.finditer(text):
             if found.start() <= end:
