@@ -87,7 +87,7 @@ def _doubt(use: Use, value: Value) -> None:
                 _doubt_parts(use, text, len(text), from_data=value.from_data)
                 continue
             for line in text.splitlines():
-                said = _METHOD.sub("", line)
+                said = _METHOD.sub("", line.lstrip())
                 first = said.partition(" ")[0]
                 _doubt_parts(use, said, len(first), from_data=value.from_data)
 
