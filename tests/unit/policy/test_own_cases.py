@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -12,6 +13,18 @@ from tests.worlds.policy_world import SHIPPED
 FILES = sorted((Path(__file__).resolve().parents[2] / "policy_cases").glob("*.jsonl"))
 
 
+def _fail(_call: object, error: Exception) -> NoReturn:
+    raise error
+
+
+@pytest.fixture
+def _no_fault_passes_for_a_denial(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the engine fails a call is denied: rightly, and not for the reason of its label."""
+    for module in ("supervisor.policy.decide", "supervisor.gate.cases"):
+        monkeypatch.setattr(f"{module}.internal_error", _fail)
+
+
+@pytest.mark.usefixtures("_no_fault_passes_for_a_denial")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_case_is_judged_as_labelled(path: Path) -> None:
     found = run_cases(path, PolicySource(SHIPPED))
