@@ -38,6 +38,8 @@ class ToldCalls:
         except TimeoutError:
             return
         await self._said.dealt_with(place)
+        # The turn says it in a task of its own, which may not have begun: it goes first.
+        await asyncio.sleep(0)
 
     def _place_of(self, call: str) -> asyncio.Future[int]:
         known = self._places.get(call)
