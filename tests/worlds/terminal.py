@@ -8,8 +8,6 @@ import pty
 import sys
 import termios
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager
-from pathlib import Path
 
 from tests.worlds.api import TOKEN, ApiWorld
 from tests.worlds.server import environment
@@ -66,23 +64,16 @@ def _sit_before_it() -> None:
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
-def terminal(
-    world: ApiWorld, *words: str, kind: str = "dumb"
-) -> AbstractAsyncContextManager[Terminal]:
-    """`trustfloor` with these words on a terminal of its own, beside a supervisor."""
-    settings = {"TRUSTFLOOR_URL": world.at.url, "TRUSTFLOOR_TOKEN": TOKEN, "TERM": kind}
-    return terminal_over(world.parts.settings.vault.parent, *words, settings=settings)
-
-
 @contextlib.asynccontextmanager
-async def terminal_over(
-    folder: Path, *words: str, settings: dict[str, str]
-) -> AsyncIterator[Terminal]:
-    """The same over a folder and with these settings alone; killed if it hasn't ended."""
+async def terminal(world: ApiWorld, *words: str, kind: str = "dumb") -> AsyncIterator[Terminal]:
+    """`trustfloor` with these words on a terminal of its own; killed if it hasn't ended."""
     ours, theirs = pty.openpty()
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "supervisor", *words),
-        env=environment(folder, settings),
+        env=environment(
+            world.parts.settings.vault.parent,
+            {"TRUSTFLOOR_URL": world.at.url, "TRUSTFLOOR_TOKEN": TOKEN, "TERM": kind},
+        ),
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,

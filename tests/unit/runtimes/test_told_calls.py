@@ -5,9 +5,10 @@ import contextlib
 
 import pytest
 
-from supervisor.events.schema import TextEvent, ToolUse, ToolUseEvent
+from supervisor.events.schema import Event, TextEvent, ToolUse, ToolUseEvent
 from supervisor.runtimes.said_queue import SaidQueue
 from supervisor.runtimes.told_calls import ToldCalls
+from supervisor.sessions.ahead import ahead
 from tests.worlds.waiting import A_WHILE
 
 SAID_IN_TIME = 0.3
@@ -58,6 +59,40 @@ async def test_who_is_asked_about_a_call_hears_of_it_after_the_turn_has_told_of_
     assert sorted(order) == ["a", "asked about a", "asked about b", "b"]
     assert order.index("asked about a") > order.index("a")
     assert order.index("asked about b") > order.index("b")
+
+
+async def test_what_a_turn_says_ahead_is_under_way_before_the_asker_goes_on() -> None:
+    """The turn says each event in a task of its own, and comes back before that has begun."""
+    said = SaidQueue()
+    calls = ToldCalls(said)
+    order: list[str] = []
+
+    async def say(event: Event) -> None:
+        order.append(type(event).__name__)
+
+    async def tell() -> None:
+        async with ahead(say) as told:
+            while True:
+                each = await said.get()
+                assert isinstance(each, Event)
+                await told(each)
+
+    async def ask(name: str) -> None:
+        await calls.told(name)
+        order.append("asked")
+
+    telling = asyncio.create_task(tell())
+    for number in range(50):
+        asking = asyncio.create_task(ask(str(number)))
+        for _ in range(number % 5):
+            await asyncio.sleep(0)
+        await _say(said, calls, str(number))
+        async with asyncio.timeout(A_WHILE):
+            await asking
+    telling.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await telling
+    assert order == ["ToolUseEvent", "asked"] * 50
 
 
 async def test_other_words_that_keep_coming_hold_nobody_up() -> None:

@@ -22,6 +22,11 @@ _READS_FILES: Final = frozenset(
 _DESCRIPTOR: Final = "/dev/fd/"
 _NAMES_ANY: Final = frozenset({"compgen"})
 """Programs whose output, as it is known here, is a glob."""
+_SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash"})
+_ASKS_FOR_HOME: Final = re.compile(
+    rf"\s*(?:echo(?:\s+-n)?|printf\s+[\"']?%s(?:\\n)?[\"']?)\s+"
+    rf"\"?(?:~(?:{HOLE})?|\$HOME|\$\{{HOME\}})/?\"?\s*;?\s*"
+)
 
 
 def write_output(  # noqa: PLR0913, PLR0917 - the circumstances of a command
@@ -77,7 +82,7 @@ def _told(name: str | None, argv: tuple[Value, ...], scope: Scope) -> Value | No
     line = ""
     if name == "printenv" and len(words) == 1:
         line = f"echo ${words[0]}"
-    elif name in SHELLS_OF_TEXT and len(words) > 1 and words[0] == "-c":
+    elif name in _SHELLS and len(words) > 1 and words[0] == "-c":
         line = words[1]
     elif name == "eval":
         line = " ".join(words)
@@ -89,13 +94,6 @@ def _told(name: str | None, argv: tuple[Value, ...], scope: Scope) -> Value | No
     if line and _ASKS_FOR_HOME.fullmatch(line):
         return hinted(DATA, [Text(scope.home)])
     return None
-
-
-SHELLS_OF_TEXT: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash"})
-_ASKS_FOR_HOME: Final = re.compile(
-    rf"\s*(?:echo(?:\s+-n)?|printf\s+[\"']?%s(?:\\n)?[\"']?)\s+"
-    rf"\"?(?:~(?:{HOLE})?|\$HOME|\$\{{HOME\}})/?\"?\s*;?\s*"
-)
 
 
 def _from_stream(
